@@ -1,0 +1,108 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target: Swift 6, warnings are errors, and the language features that will be the default one day.
+let common: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+/// Targets that speak to no C library also prove that they hold no unsafe code.
+let safe = common + [.strictMemorySafety()]
+
+let package = Package(
+    name: "hiroba",
+    platforms: [.iOS(.v17), .macOS(.v14)],
+    products: [
+        .library(name: "HirobaClient", targets: ["HirobaClient", "HirobaContract", "HirobaJSON"]),
+        .executable(name: "hiroba", targets: ["hiroba"]),
+        .executable(name: "hiroba-thumbnailer", targets: ["hiroba-thumbnailer"]),
+        .executable(name: "marvel", targets: ["marvel"]),
+        .executable(name: "marvel-server", targets: ["marvel-server"]),
+    ],
+    targets: [
+        // What apps import.
+        .target(name: "HirobaJSON", swiftSettings: safe),
+        .target(name: "HirobaContract", dependencies: ["HirobaJSON"], swiftSettings: safe),
+        .target(name: "HirobaClient", dependencies: ["HirobaContract", "HirobaJSON"], swiftSettings: safe),
+
+        // The server, from the socket up.
+        .target(name: "HirobaThreads", dependencies: ["CLinux"], swiftSettings: common),
+        .target(name: "HirobaCrypto", dependencies: ["COpenSSL", "CSodium"], swiftSettings: common),
+        .target(
+            name: "HirobaHTTP",
+            dependencies: ["HirobaThreads", "CLinux", "COpenSSL", "CNghttp2"], swiftSettings: common),
+        .target(
+            name: "HirobaStore",
+            dependencies: ["HirobaThreads", "HirobaJSON", "HirobaCrypto", "CSQLite", "CPostgres", "CLinux"],
+            swiftSettings: common),
+        .target(
+            name: "HirobaCore",
+            dependencies: ["HirobaContract", "HirobaJSON", "HirobaStore", "HirobaCrypto", "HirobaThreads"],
+            swiftSettings: safe),
+        .target(
+            name: "HirobaServer",
+            dependencies: [
+                "HirobaCore", "HirobaContract", "HirobaJSON", "HirobaHTTP", "HirobaStore", "HirobaCrypto",
+                "HirobaThreads", "CWebFiles",
+            ],
+            swiftSettings: common),
+        .executableTarget(
+            name: "hiroba", dependencies: ["HirobaServer", "HirobaThreads", "CLinux"], swiftSettings: common),
+        .executableTarget(
+            name: "hiroba-thumbnailer", dependencies: ["CVips", "CLinux"], swiftSettings: common),
+
+        // C libraries, and the few lines of C that Swift cannot say.
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "COpenSSLSystem", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .target(name: "COpenSSL", dependencies: ["COpenSSLSystem"]),
+        .target(name: "CLinux"),
+        .target(name: "CVips"),
+        .target(name: "CWebFiles"),
+
+        // The typed client on a foreign API.
+        .target(
+            name: "MarvelAPI", dependencies: ["HirobaClient"], path: "Examples/Marvel/API", swiftSettings: safe),
+        .executableTarget(
+            name: "marvel", dependencies: ["MarvelAPI", "HirobaClient"], path: "Examples/Marvel/App",
+            swiftSettings: safe),
+        .executableTarget(
+            name: "marvel-server", dependencies: ["HirobaHTTP", "HirobaJSON"], path: "Examples/Marvel/Server",
+            swiftSettings: common),
+
+        // Tests, one target a library.
+        .testTarget(name: "HirobaJSONTests", dependencies: ["HirobaJSON"], swiftSettings: common),
+        .testTarget(
+            name: "HirobaContractTests", dependencies: ["HirobaContract", "HirobaJSON"], swiftSettings: common),
+        .testTarget(
+            name: "HirobaClientTests",
+            dependencies: ["HirobaClient", "HirobaContract", "HirobaJSON", "HirobaHTTP", "MarvelAPI"],
+            swiftSettings: common),
+        .testTarget(name: "HirobaCryptoTests", dependencies: ["HirobaCrypto"], swiftSettings: common),
+        .testTarget(
+            name: "HirobaHTTPTests", dependencies: ["HirobaHTTP", "HirobaThreads", "CLinux", "COpenSSL", "CNghttp2"],
+            swiftSettings: common),
+        .testTarget(
+            name: "HirobaStoreTests", dependencies: ["HirobaStore", "HirobaThreads", "HirobaJSON", "TestSupport"],
+            swiftSettings: common),
+        .testTarget(
+            name: "HirobaCoreTests",
+            dependencies: ["HirobaCore", "HirobaContract", "HirobaStore", "HirobaCrypto", "HirobaJSON", "TestSupport"],
+            swiftSettings: common),
+        .testTarget(
+            name: "HirobaServerTests",
+            dependencies: [
+                "HirobaServer", "HirobaCore", "HirobaContract", "HirobaClient", "HirobaHTTP", "HirobaStore",
+                "HirobaJSON", "TestSupport",
+            ],
+            swiftSettings: common),
+        .target(
+            name: "TestSupport", dependencies: ["HirobaStore"], path: "Tests/Support", swiftSettings: common),
+    ]
+)
