@@ -1,0 +1,86 @@
+# Hiroba. `make` lists the targets; each installs what it needs first.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Arguments for the program that a target starts: make demo ARGS="--listen 127.0.0.1:9000"
+ARGS ?=
+# Seconds each fuzz target runs, and kills `make crash` deals out on each database.
+FUZZ_SECONDS ?= 60
+CRASH_KILLS ?= 50
+
+SOURCES := Package.swift Sources Tests Examples Fuzz
+PYTHON := .venv/bin/python
+# Line tables are kept, the rest of the debug information is not: nearly half of the build's time.
+DEBUG := -Xswiftc -gnone
+
+say = @printf '\n== %s\n' "$(1)"
+
+.PHONY: help demo test build format format-check docs bench fuzz sanitize crash clean \
+	dependencies test-dependencies test-build test-swift test-running
+
+help: ## Lists the targets.
+	@echo "make TARGET, where TARGET is one of:"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: dependencies ## Builds Hiroba, starts it with an example community and prints the one address to open.
+	$(call say,Building for release: some minutes the first time)
+	swift build -c release --product hiroba-thumbnailer
+	swift build -c release --product hiroba
+	$(call say,Starting the example community: ends with Control-C)
+	exec .build/release/hiroba demo $(ARGS)
+
+test: test-build test-swift test-running ## Runs every test: units, HTTP conformance, the real program with curl and a browser.
+	$(call say,All tests passed)
+
+build: dependencies ## Builds everything for debugging.
+	$(call say,Building)
+	swift build $(DEBUG)
+
+format: ## Lays out all Swift files as .swift-format says.
+	swift format --in-place --parallel --recursive $(SOURCES)
+
+format-check: ## Tells which Swift files are not laid out so, and changes none.
+	swift format lint --strict --parallel --recursive $(SOURCES)
+
+docs: dependencies ## Writes the reference of the public libraries to .build/docs.
+	scripts/documentation
+
+bench: test-dependencies ## Measures CPU per request and memory beside a peer.
+	scripts/bench $(ARGS)
+
+fuzz: dependencies ## Feeds the HTTP/1.1 reader and JSON with random input, FUZZ_SECONDS (60) each.
+	FUZZ_SECONDS=$(FUZZ_SECONDS) Fuzz/run
+
+sanitize: test-dependencies ## Runs the Swift tests under the address and the thread sanitizer: slow.
+	$(call say,Address sanitizer)
+	swift test --sanitize=address --scratch-path .build-address
+	$(call say,Thread sanitizer)
+	swift test --sanitize=thread --scratch-path .build-thread
+
+crash: test-build ## Kills the server CRASH_KILLS (50) times under load, on both databases, and looks for lost writes.
+	$(call say,Killing the server $(CRASH_KILLS) times on each database)
+	HIROBA_CRASH_KILLS=$(CRASH_KILLS) $(PYTHON) -m pytest Tests/Crash
+
+clean: ## Deletes what was built, and the Python environment.
+	rm -rf .build .build-address .build-thread .venv
+
+dependencies:
+	@scripts/install-dependencies
+
+test-dependencies:
+	@scripts/install-dependencies --tests
+	@scripts/python-environment
+
+test-build: test-dependencies
+	$(call say,Building the program and the Swift tests)
+	swift build --build-tests $(DEBUG)
+
+test-swift: test-build
+	$(call say,Swift tests)
+	swift test --skip-build $(DEBUG)
+
+test-running: test-swift
+	$(call say,Tests of the running program)
+	$(PYTHON) -m pytest Tests/Clients Tests/EndToEnd Tests/Browser Tests/Crash
