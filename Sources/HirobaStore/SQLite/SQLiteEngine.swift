@@ -1,0 +1,201 @@
+import CLinux
+import CSQLite
+import Glibc
+import HirobaThreads
+
+/// One writer and a few readers, each on a thread of its own, over one file in WAL mode.
+final class SQLiteEngine: Engine {
+    var dialect: Dialect { .sqlite }
+    let signals = SignalHub()
+    private let reads: OperationQueue
+    private let writes: OperationQueue
+    private let threads: ThreadCount
+
+    /// "HROB", which `file` and a later start can read in the header of the database.
+    private static let applicationID: Int64 = 0x4852_4f42
+
+    private init(
+        _ writer: SQLiteConnection, _ readers: [SQLiteConnection], _ lock: FolderLock, _ options: Database.Options
+    ) {
+        reads = OperationQueue(most: options.waiting)
+        writes = OperationQueue(most: options.waiting)
+        threads = ThreadCount(readers.count + 1) { lock.unlock() }
+        startWriter(Owned(writer), options)
+        for (number, reader) in readers.enumerated() { startReader(Owned(reader), number) }
+    }
+
+    static func open(path: String, _ migrations: [Migration], _ options: Database.Options) async throws -> SQLiteEngine
+    {
+        try await withCheckedThrowingContinuation { continuation in
+            // Opening reads and syncs files, which must not stop an event loop.
+            startThread(name: "store-open") {
+                continuation.resume(with: Result { try openBlocking(path: path, migrations, options) })
+            }
+        }
+    }
+
+    private static func openBlocking(
+        path: String, _ migrations: [Migration], _ options: Database.Options
+    ) throws -> SQLiteEngine {
+        let folder = folder(of: path)
+        try makeFolder(folder)
+        let lock = try FolderLock(folder: folder)
+        // SQLite gives its other files the mode of this one.
+        let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw StoreError.file("open", path, errno) }
+        Glibc.close(descriptor)
+        // The names of the database and of the lock, before anything is written to them.
+        try syncFolder(folder)
+        let writer = try SQLiteConnection(path: path)
+        try claim(writer, path)
+        try configure(writer)
+        if options.unsafelySkipsSync { try writer.execute("PRAGMA synchronous = OFF") }
+        try Migrator(migrations).run(on: writer)
+        let readers = try (0..<max(1, options.readers)).map { _ in
+            let reader = try SQLiteConnection(path: path)
+            try configure(reader)
+            try reader.execute("PRAGMA query_only = ON")
+            return reader
+        }
+        return SQLiteEngine(writer, readers, lock, options)
+    }
+
+    /// Refuses a database that some other program made.
+    private static func claim(_ connection: SQLiteConnection, _ path: String) throws {
+        let id = try connection.number("PRAGMA application_id")
+        if id == applicationID { return }
+        guard id == 0, try connection.number("SELECT count(*) FROM sqlite_schema") == 0 else {
+            throw StoreError(.schema, "\(path) is a database of another program")
+        }
+        try connection.execute("PRAGMA application_id = \(applicationID)")
+    }
+
+    private static func configure(_ connection: SQLiteConnection) throws {
+        for setting in [
+            "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
+            "PRAGMA trusted_schema = OFF", "PRAGMA temp_store = MEMORY",
+            // As on PostgreSQL.
+            "PRAGMA case_sensitive_like = ON",
+            // A long read can make the log grow; it gives the space back afterwards.
+            "PRAGMA journal_size_limit = 67108864",
+            // Nobody else may write, but a backup or a person with the sqlite3 program may look.
+            "PRAGMA busy_timeout = 2000",
+        ] {
+            try connection.execute(setting)
+        }
+    }
+
+    var settings: @Sendable (Transaction) throws -> [Database.Setting] {
+        { db in
+            // Each connection is configured by us; what can differ is the file's own mode.
+            let mode = try db.first("PRAGMA journal_mode") { row in try row.text(0) } ?? "unknown"
+            let synchronous = try db.first("PRAGMA synchronous") { row in try row.integer(0) } ?? 0
+            let version = String(cString: sqlite3_libversion())
+            return [
+                Database.Setting(name: "SQLite", value: version, problem: nil),
+                Database.Setting(
+                    name: "journal_mode", value: mode, problem: mode == "wal" ? nil : "The journal mode must be wal."),
+                Database.Setting(
+                    name: "synchronous", value: synchronous == 2 ? "full" : "\(synchronous)",
+                    problem: synchronous == 2 ? nil : "Without synchronous = full a power cut loses answered writes."),
+            ]
+        }
+    }
+
+    func submit(_ operation: Operation) {
+        (operation.kind == .read ? reads : writes).append(operation)
+    }
+
+    func close(whenDone: (@Sendable () -> Void)?) {
+        reads.close()
+        writes.close()
+        signals.close()
+        if let whenDone { threads.whenDone(whenDone) }
+    }
+
+    // MARK: Threads
+
+    /// Lets a connection go over to the thread that will own it.
+    private struct Owned: @unchecked Sendable {
+        // Unchecked because nobody else keeps the connection: it was opened, is handed over, and used there only.
+        let connection: SQLiteConnection
+        init(_ connection: SQLiteConnection) { self.connection = connection }
+    }
+
+    private func startWriter(_ owned: Owned, _ options: Database.Options) {
+        let (writes, signals, threads) = (writes, signals, threads)
+        startThread(name: "store-writer") {
+            let writer = SQLiteWriter(owned.connection, signals, groupTime: options.groupTime)
+            while case let group = writes.take(max(1, options.groupSize)), !group.isEmpty { writer.run(group) }
+            owned.connection.close()
+            threads.leave()
+        }
+    }
+
+    private func startReader(_ owned: Owned, _ number: Int) {
+        let (reads, threads) = (reads, threads)
+        startThread(name: "store-reader-\(number)") {
+            while let operation = reads.take(1).first { Self.read(operation, on: owned.connection) }
+            owned.connection.close()
+            threads.leave()
+        }
+    }
+
+    private static func read(_ operation: Operation, on connection: SQLiteConnection) {
+        if operation.deadline.hasPassed {
+            return operation.fail(StoreError(.timeout, "the read waited too long for its turn"))
+        }
+        let transaction = Transaction(on: connection)
+        do {
+            connection.setDeadline(operation.deadline)
+            try connection.execute("BEGIN")
+            try operation.attempt(transaction)
+            connection.setDeadline(nil)
+            try connection.execute("COMMIT")
+        } catch {
+            connection.setDeadline(nil)
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            return operation.fail(error)
+        }
+        operation.succeed()
+    }
+}
+
+/// Counts the threads that still run, and does one thing and tells who waits when none does.
+final class ThreadCount: Sendable {
+    private struct State {
+        var running: Int
+        var waiting: [@Sendable () -> Void] = []
+    }
+
+    private let state: Lock<State>
+    private let atEnd: @Sendable () -> Void
+
+    init(_ running: Int, atEnd: @escaping @Sendable () -> Void) {
+        state = Lock(State(running: running))
+        self.atEnd = atEnd
+    }
+
+    func leave() {
+        let isLast = state.withLock { state in
+            state.running -= 1
+            return state.running == 0
+        }
+        guard isLast else { return }
+        atEnd()
+        let waiting = state.withLock { state in
+            // Below zero: from now on nobody needs to wait.
+            state.running = -1
+            return state.waiting
+        }
+        for waiter in waiting { waiter() }
+    }
+
+    func whenDone(_ body: @escaping @Sendable () -> Void) {
+        let isDone = state.withLock { state in
+            if state.running >= 0 { state.waiting.append(body) }
+            return state.running < 0
+        }
+        if isDone { body() }
+    }
+}
