@@ -35,6 +35,10 @@ package struct Routes: Sendable {
         .text(.badRequest, "The address is not well formed.\n")
     }
 
+    /// Put around every handler that is added from now on, for what is the same everywhere, such as counting. It is told
+    /// the method and the template.
+    package var wrap: (@Sendable (HTTPMethod, String, @escaping Handler) -> Handler)?
+
     package init() {}
 
     /// Adds a route. GET answers HEAD too, unless HEAD has a route of its own; OPTIONS is answered by the table.
@@ -62,7 +66,8 @@ package struct Routes: Sendable {
             names.append(String(name))
         }
         precondition(!nodes[node].routes.contains { $0.method == method }, "\(method) \(template) is there already")
-        nodes[node].routes.append(Route(method: method, names: names, handler: handler))
+        let wrapped = wrap?(method, template, handler) ?? handler
+        nodes[node].routes.append(Route(method: method, names: names, handler: wrapped))
     }
 
     private mutating func child(of node: Int, _ link: WritableKeyPath<Node, Int?>) -> Int {
