@@ -155,8 +155,8 @@ public struct JSONWriter: Sendable {
 
     /// Appends characters that need no escape; answers false, having done nothing, when one does.
     private mutating func appendPlain(_ characters: UnsafeBufferPointer<UInt8>) -> Bool {
-        for unsafecharacter in unsafe characters {
-            if Self.needsEscape(character) { return false }
+        for index in 0..<characters.count {
+            if Self.needsEscape(unsafe characters[index]) { return false }
         }
         unsafe bytes.append(contentsOf: characters)
         return true
