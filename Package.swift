@@ -39,9 +39,12 @@ let package = Package(
             name: "HirobaStore",
             dependencies: ["HirobaThreads", "HirobaJSON", "HirobaCrypto", "CSQLite", "CPostgres", "CLinux"],
             swiftSettings: common),
+        .target(name: "HirobaPictures", swiftSettings: safe),
         .target(
             name: "HirobaCore",
-            dependencies: ["HirobaContract", "HirobaJSON", "HirobaStore", "HirobaCrypto", "HirobaThreads"],
+            dependencies: [
+                "HirobaContract", "HirobaJSON", "HirobaStore", "HirobaCrypto", "HirobaThreads", "HirobaPictures",
+            ],
             swiftSettings: safe),
         .target(
             name: "HirobaServer",
@@ -53,7 +56,7 @@ let package = Package(
         .executableTarget(
             name: "hiroba", dependencies: ["HirobaServer", "HirobaThreads", "CLinux"], swiftSettings: common),
         .executableTarget(
-            name: "hiroba-thumbnailer", dependencies: ["CVips", "CLinux"], swiftSettings: common),
+            name: "hiroba-thumbnailer", dependencies: ["HirobaPictures", "CVips", "CLinux"], swiftSettings: common),
 
         // C libraries, and the few lines of C that Swift cannot say.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -63,7 +66,9 @@ let package = Package(
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .target(name: "COpenSSL", dependencies: ["COpenSSLSystem"]),
         .target(name: "CLinux"),
-        .target(name: "CVips"),
+        .target(
+            name: "CVips",
+            linkerSettings: [.linkedLibrary("vips"), .linkedLibrary("gobject-2.0"), .linkedLibrary("glib-2.0")]),
         .target(name: "CWebFiles"),
 
         // The typed client on a foreign API.
@@ -85,6 +90,8 @@ let package = Package(
             dependencies: ["HirobaClient", "HirobaContract", "HirobaJSON", "HirobaHTTP", "MarvelAPI"],
             swiftSettings: common),
         .testTarget(name: "HirobaCryptoTests", dependencies: ["HirobaCrypto"], swiftSettings: common),
+        .testTarget(
+            name: "HirobaPicturesTests", dependencies: ["HirobaPictures", "TestSupport"], swiftSettings: common),
         .testTarget(
             name: "HirobaHTTPTests", dependencies: ["HirobaHTTP", "HirobaThreads", "CLinux", "COpenSSL", "CNghttp2"],
             swiftSettings: common),

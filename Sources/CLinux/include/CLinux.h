@@ -1,5 +1,6 @@
 #pragma once
 // What Linux has beyond POSIX, and what is variadic or a macro in C: as plain functions for Swift.
+#include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/sendfile.h>
@@ -11,3 +12,12 @@ int clinux_accept(int listener, struct sockaddr *address, socklen_t *length);
 int clinux_open(const char *path, int flags, unsigned int mode);
 /// pthread_setname_np for the calling thread; at most 15 bytes are kept.
 void clinux_name_current_thread(const char *name);
+
+/// prctl(PR_SET_PDEATHSIG): the calling process is killed when the thread that started it ends.
+void clinux_die_with_parent(void);
+/// prctl(PR_SET_NO_NEW_PRIVS): no program started from here on can gain rights.
+void clinux_forbid_new_privileges(void);
+/// setrlimit, soft and hard limit alike, for RLIMIT_… as a plain number. 0 is success.
+int clinux_limit(int resource, unsigned long most);
+/// Sets the soft limit of processor time to what was used so far and `seconds` more.
+int clinux_limit_cpu(unsigned long seconds);
