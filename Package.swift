@@ -110,6 +110,6 @@ let package = Package(
             ],
             swiftSettings: common),
         .target(
-            name: "TestSupport", dependencies: ["HirobaStore"], path: "Tests/Support", swiftSettings: common),
+            name: "TestSupport", dependencies: ["HirobaStore", "CPostgres"], path: "Tests/Support", swiftSettings: common),
     ]
 )
