@@ -52,7 +52,8 @@ package final class Database: Sendable {
 
     deinit { engine.close(whenDone: nil) }
 
-    /// Opens the database and brings its schema up to date. Two nodes may do so at the same time.
+    /// Opens the database and brings its schema up to date. Two nodes may do so at the same time. Without migrations the
+    /// schema stays as it is, whichever version made it.
     package static func open(
         _ location: Location, migrations: [Migration], options: Options = Options()
     ) async throws -> Database {
@@ -113,6 +114,9 @@ package final class Database: Sendable {
 
     /// What `hiroba check` shows: the settings on which durability rests.
     package func settings() async throws -> [Setting] { try await read(engine.settings) }
+
+    /// The names of the schema's steps so far.
+    package func appliedMigrations() async throws -> [String] { try await write(Migrator.applied) }
 
     /// Finishes what was handed over and closes the connections. Operations that come later fail with `.unavailable`.
     package func close() async {

@@ -24,6 +24,8 @@ struct Migrator {
 
     /// Inside a transaction that nobody else can be in at the same time: applies the next step. False when there is none.
     func step(_ db: Transaction) throws -> Bool {
+        // Whoever brings no steps only wants to look.
+        guard !migrations.isEmpty else { return false }
         try db.run(Self.table)
         let applied = try db.rows("SELECT name, oldest_program FROM schema_steps ORDER BY position") { row in
             Applied(name: try row.text(0), oldestProgram: Int(try row.integer(1)))
@@ -35,6 +37,11 @@ struct Migrator {
             "INSERT INTO schema_steps (position, name, oldest_program) VALUES (\(position), \(migration.name), \(oldest))"
         )
         return true
+    }
+
+    static func applied(_ db: Transaction) throws -> [String] {
+        try db.run(table)
+        return try db.rows("SELECT name FROM schema_steps ORDER BY position") { row in try row.text(0) }
     }
 
     private func next(after applied: [Applied]) throws(StoreError) -> Next {
