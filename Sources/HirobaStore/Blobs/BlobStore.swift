@@ -62,4 +62,10 @@ package struct StoredBlob: Sendable {
     package let size: Int
     /// Of the bytes; good as an ETag.
     package let sha256: [UInt8]
+
+    package init(id: BlobID, size: Int, sha256: [UInt8]) {
+        self.id = id
+        self.size = size
+        self.sha256 = sha256
+    }
 }
