@@ -31,3 +31,7 @@ int clinux_limit_cpu(unsigned long seconds) {
   limit.rlim_cur = used.ru_utime.tv_sec + used.ru_stime.tv_sec + 1 + seconds;
   return setrlimit(RLIMIT_CPU, &limit);
 }
+
+int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}

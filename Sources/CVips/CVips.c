@@ -24,7 +24,7 @@ void vips_error_clear(void);
 void g_object_unref(void *object);
 void g_free(void *memory);
 
-enum { VIPS_SIZE_DOWN = 2, VIPS_FAIL_ON_ERROR = 2, TRUE = 1 };
+enum { VIPS_SIZE_DOWN = 2, TRUE = 1 };
 
 int cvips_start(void) {
   if (vips_init("hiroba-thumbnailer")) return -1;
@@ -65,9 +65,10 @@ int cvips_render(const void *bytes, size_t count, int most, enum cvips_format op
                  int quality, struct cvips_picture *picture) {
   vips_error_clear();
   VipsImage *image = NULL;
-  // libvips does not write to the buffer; the missing const is an oversight of its interface.
+  // libvips does not write to the buffer; the missing const is an oversight of its interface. fail_on stands in the
+  // options of the loader because 8.14 forgets the property of the same name on this way.
   if (vips_thumbnail_buffer((void *)bytes, count, &image, most, "height", most, "size", VIPS_SIZE_DOWN,
-                            "export_profile", "srgb", "fail_on", VIPS_FAIL_ON_ERROR, NULL))
+                            "export_profile", "srgb", "option_string", "fail_on=error", NULL))
     return -1;
   memset(picture, 0, sizeof *picture);
   picture->format = vips_image_hasalpha(image) ? transparent : opaque;

@@ -1,6 +1,7 @@
 #pragma once
 // What Linux has beyond POSIX, and what is variadic or a macro in C: as plain functions for Swift.
 #include <malloc.h>
+#include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/sendfile.h>
@@ -21,3 +22,5 @@ void clinux_forbid_new_privileges(void);
 int clinux_limit(int resource, unsigned long most);
 /// Sets the soft limit of processor time to what was used so far and `seconds` more.
 int clinux_limit_cpu(unsigned long seconds);
+/// posix_spawn_file_actions_addclosefrom_np, which glibc shows only to GNU sources.
+int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
