@@ -138,15 +138,15 @@ extension ValueEncoder: SingleValueEncodingContainer {
     func encode(_ value: Double) throws { try output.write(value) }
     func encode(_ value: Float) throws { try output.writeFloat(value) }
     func encode(_ value: Int) { output.writer.integer(value) }
-    func encode(_ value: Int8) { output.writer.integer(value) }
-    func encode(_ value: Int16) { output.writer.integer(value) }
-    func encode(_ value: Int32) { output.writer.integer(value) }
+    func encode(_ value: Int8) { output.writer.integer(Int64(value)) }
+    func encode(_ value: Int16) { output.writer.integer(Int64(value)) }
+    func encode(_ value: Int32) { output.writer.integer(Int64(value)) }
     func encode(_ value: Int64) { output.writer.integer(value) }
-    func encode(_ value: UInt) { output.writer.integer(value) }
-    func encode(_ value: UInt8) { output.writer.integer(value) }
-    func encode(_ value: UInt16) { output.writer.integer(value) }
-    func encode(_ value: UInt32) { output.writer.integer(value) }
-    func encode(_ value: UInt64) { output.writer.integer(value) }
+    func encode(_ value: UInt) { output.writer.integer(UInt64(value)) }
+    func encode(_ value: UInt8) { output.writer.integer(UInt64(value)) }
+    func encode(_ value: UInt16) { output.writer.integer(UInt64(value)) }
+    func encode(_ value: UInt32) { output.writer.integer(UInt64(value)) }
+    func encode(_ value: UInt64) { output.writer.integer(UInt64(value)) }
     func encode<T: Encodable>(_ value: T) throws { try output.write(value) }
 }
 
@@ -195,19 +195,24 @@ private struct ObjectEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
     func encode(_ value: Double, forKey key: Key) throws { try inside(key) { try output.write(value) } }
     func encode(_ value: Float, forKey key: Key) throws { try inside(key) { try output.writeFloat(value) } }
-    func encode(_ value: Int, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: Int8, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: Int16, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: Int32, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: Int, forKey key: Key) throws { try integer(Int64(value), key) }
+    func encode(_ value: Int8, forKey key: Key) throws { try integer(Int64(value), key) }
+    func encode(_ value: Int16, forKey key: Key) throws { try integer(Int64(value), key) }
+    func encode(_ value: Int32, forKey key: Key) throws { try integer(Int64(value), key) }
     func encode(_ value: Int64, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt8, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt16, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt32, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt64, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: UInt, forKey key: Key) throws { try unsigned(UInt64(value), key) }
+    func encode(_ value: UInt8, forKey key: Key) throws { try unsigned(UInt64(value), key) }
+    func encode(_ value: UInt16, forKey key: Key) throws { try unsigned(UInt64(value), key) }
+    func encode(_ value: UInt32, forKey key: Key) throws { try unsigned(UInt64(value), key) }
+    func encode(_ value: UInt64, forKey key: Key) throws { try unsigned(UInt64(value), key) }
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try inside(key) { try output.write(value) } }
 
-    private func integer(_ value: some FixedWidthInteger, _ key: Key) throws {
+    private func integer(_ value: Int64, _ key: Key) throws {
+        try name(key)
+        output.writer.integer(value)
+    }
+
+    private func unsigned(_ value: UInt64, _ key: Key) throws {
         try name(key)
         output.writer.integer(value)
     }
@@ -277,15 +282,15 @@ private struct ArrayEncoding: UnkeyedEncodingContainer {
     mutating func encode(_ value: Double) throws { try inside { try $0.write(value) } }
     mutating func encode(_ value: Float) throws { try inside { try $0.writeFloat(value) } }
     mutating func encode(_ value: Int) throws { try inside { $0.writer.integer(value) } }
-    mutating func encode(_ value: Int8) throws { try inside { $0.writer.integer(value) } }
-    mutating func encode(_ value: Int16) throws { try inside { $0.writer.integer(value) } }
-    mutating func encode(_ value: Int32) throws { try inside { $0.writer.integer(value) } }
+    mutating func encode(_ value: Int8) throws { try inside { $0.writer.integer(Int64(value)) } }
+    mutating func encode(_ value: Int16) throws { try inside { $0.writer.integer(Int64(value)) } }
+    mutating func encode(_ value: Int32) throws { try inside { $0.writer.integer(Int64(value)) } }
     mutating func encode(_ value: Int64) throws { try inside { $0.writer.integer(value) } }
-    mutating func encode(_ value: UInt) throws { try inside { $0.writer.integer(value) } }
-    mutating func encode(_ value: UInt8) throws { try inside { $0.writer.integer(value) } }
-    mutating func encode(_ value: UInt16) throws { try inside { $0.writer.integer(value) } }
-    mutating func encode(_ value: UInt32) throws { try inside { $0.writer.integer(value) } }
-    mutating func encode(_ value: UInt64) throws { try inside { $0.writer.integer(value) } }
+    mutating func encode(_ value: UInt) throws { try inside { $0.writer.integer(UInt64(value)) } }
+    mutating func encode(_ value: UInt8) throws { try inside { $0.writer.integer(UInt64(value)) } }
+    mutating func encode(_ value: UInt16) throws { try inside { $0.writer.integer(UInt64(value)) } }
+    mutating func encode(_ value: UInt32) throws { try inside { $0.writer.integer(UInt64(value)) } }
+    mutating func encode(_ value: UInt64) throws { try inside { $0.writer.integer(UInt64(value)) } }
     mutating func encode<T: Encodable>(_ value: T) throws { try inside { try $0.write(value) } }
 
     mutating func nestedContainer<NestedKey: CodingKey>(

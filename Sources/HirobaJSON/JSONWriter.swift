@@ -66,10 +66,20 @@ public struct JSONWriter: Sendable {
     }
 
     /// A whole number.
-    public mutating func integer(_ value: some FixedWidthInteger) {
+    public mutating func integer(_ value: Int64) {
+        comma()
+        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+        digits(value.magnitude)
+    }
+
+    /// A whole number.
+    public mutating func integer(_ value: UInt64) {
         comma()
         digits(value)
     }
+
+    /// A whole number.
+    public mutating func integer(_ value: Int) { integer(Int64(value)) }
 
     /// A number as it is spelt.
     public mutating func number(_ value: JSONNumber) {
@@ -127,19 +137,13 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    private mutating func digits(_ value: some FixedWidthInteger) {
-        if value >= 0, value < 10 {
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value))
-            return
-        }
-        var rest = value.magnitude
-        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+    private mutating func digits(_ value: UInt64) {
+        var rest = value
         let first = bytes.count
-        while rest > 0 {
-            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit))
-            rest = quotient
-        }
+        repeat {
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        } while rest > 0
         bytes[first...].reverse()
     }
 
