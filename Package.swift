@@ -96,7 +96,8 @@ let package = Package(
             name: "HirobaHTTPTests", dependencies: ["HirobaHTTP", "HirobaThreads", "CLinux", "COpenSSL", "CNghttp2"],
             swiftSettings: common),
         .testTarget(
-            name: "HirobaStoreTests", dependencies: ["HirobaStore", "HirobaThreads", "HirobaJSON", "TestSupport"],
+            name: "HirobaStoreTests",
+            dependencies: ["HirobaStore", "HirobaThreads", "HirobaCrypto", "HirobaJSON", "CSQLite", "TestSupport"],
             swiftSettings: common),
         .testTarget(
             name: "HirobaCoreTests",
@@ -110,6 +111,7 @@ let package = Package(
             ],
             swiftSettings: common),
         .target(
-            name: "TestSupport", dependencies: ["HirobaStore", "CPostgres"], path: "Tests/Support", swiftSettings: common),
+            name: "TestSupport", dependencies: ["HirobaStore", "CPostgres"], path: "Tests/Support",
+            swiftSettings: common),
     ]
 )

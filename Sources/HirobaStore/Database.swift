@@ -76,6 +76,7 @@ package final class Database: Sendable {
 
     /// Runs `body` as one transaction, as if alone with the data, and returns once it is on disk. An error thrown by
     /// `body` undoes it all and is thrown here.
+    @discardableResult
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (Transaction) throws -> Value
     ) async throws -> Value {
@@ -85,6 +86,7 @@ package final class Database: Sendable {
     /// A `write` for taking work from a queue with `.skipLocked`. On PostgreSQL each statement sees what is committed
     /// when it starts, so that workers do not make each other retry; nothing read in one statement may be relied on in
     /// the next.
+    @discardableResult
     package func claim<Value: Sendable>(
         _ body: @escaping @Sendable (Transaction) throws -> Value
     ) async throws -> Value {

@@ -6,7 +6,7 @@ import Glibc
 /// thread that took it out; the queue's lock lies between the two.
 class Operation: @unchecked Sendable {
     let kind: Kind
-    let deadline: Deadline
+    private(set) var deadline: Deadline
     /// How often the transaction around it went away by no fault of its own.
     var reruns = 0
 
@@ -16,6 +16,9 @@ class Operation: @unchecked Sendable {
         self.kind = kind
         self.deadline = deadline
     }
+
+    /// Makes sure there is at least so much time left.
+    func extendDeadline(by duration: Duration) { deadline = max(deadline, .after(duration)) }
 
     /// Runs the closure and keeps its result. May be called again after the transaction was lost.
     func attempt(_ transaction: Transaction) throws {}

@@ -43,6 +43,11 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
             pieces.append(.value(value.sqlValue, Value.sqlType))
         }
 
+        /// A bound value, or null with the value's type.
+        package mutating func appendInterpolation<Value: SQLBindable>(_ value: Value?) {
+            pieces.append(.value(value?.sqlValue ?? .null, Value.sqlType))
+        }
+
         /// Another piece of SQL, spliced in with its own values.
         package mutating func appendInterpolation(_ sql: SQL) { pieces += sql.pieces }
 

@@ -1,8 +1,10 @@
 import Glibc
 
 /// Runs `body` with the path of a new empty folder and removes the folder afterwards, also when `body` throws.
-package func withTemporaryFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
-    let path = try makeTemporaryFolder()
+package func withTemporaryFolder<Result>(
+    in parent: String = "/tmp", _ body: (String) async throws -> Result
+) async throws -> Result {
+    let path = try makeTemporaryFolder(in: parent)
     do {
         let result = try await body(path)
         removeTree(path)
@@ -14,9 +16,9 @@ package func withTemporaryFolder<Result>(_ body: (String) async throws -> Result
 }
 
 /// A new empty folder that only this user can enter.
-package func makeTemporaryFolder() throws -> String {
-    var template = Array("/tmp/hiroba-test-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw TestSupportError("cannot make a folder in /tmp: error \(errno)") }
+package func makeTemporaryFolder(in parent: String = "/tmp") throws -> String {
+    var template = Array("\(parent)/hiroba-test-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw TestSupportError("cannot make a folder in \(parent): error \(errno)") }
     return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
 }
 

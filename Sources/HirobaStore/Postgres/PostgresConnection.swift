@@ -58,6 +58,9 @@ final class PostgresConnection: Connection {
 
     var isLost: Bool { PQstatus(handle) == CONNECTION_BAD }
 
+    /// False while a statement has not been answered to its end; such a connection is of no more use.
+    var isIdle: Bool { !isLost && PQtransactionStatus(handle) != PQTRANS_ACTIVE }
+
     private func finishConnecting() throws(StoreError) {
         var state = PGRES_POLLING_WRITING
         while true {
@@ -105,7 +108,9 @@ final class PostgresConnection: Connection {
         let answers = try receiveAnswers(1, text)
         let tag = String(cString: PQcmdStatus(answers.last))
         // A transaction that had failed is rolled back by COMMIT without an error.
-        if text == "COMMIT" && tag != "COMMIT" { throw StoreError(.programming, "COMMIT was answered by \(tag)") }
+        if text == "COMMIT" && tag != "COMMIT" {
+            throw StoreError(.programming, "COMMIT was answered by \(tag)", engineCode: tag)
+        }
     }
 
     // MARK: Statements
@@ -252,7 +257,7 @@ final class PostgresConnection: Connection {
             let ready = poll(&descriptor, 1, deadline.millisecondsLeft)
             if ready > 0 { return }
             if ready < 0 && errno == EINTR { continue }
-            throw StoreError(.unavailable, "the database did not answer in time", engineCode: "deadline")
+            throw StoreError(.timeout, "the database did not answer in time")
         }
     }
 

@@ -12,17 +12,20 @@ final class PostgresEngine: Engine {
     private let threads: ThreadCount
 
     private init(_ url: String, _ options: Database.Options) {
-        let server = PostgresServer(url: url, statementTimeout: options.writeDeadline)
+        let server = PostgresServer(url: url)
         let writers = max(1, options.connections / 2)
         let readers = max(1, options.connections - writers)
         (reads, writes) = (OperationQueue(most: options.waiting), OperationQueue(most: options.waiting))
         threads = ThreadCount(readers + writers + 1) {}
         messenger = PostgresMessenger(server, threads)
         let turns = Lock(())
-        for (name, queue, count) in [("store-read", reads, readers), ("store-write", writes, writers)] {
+        for (name, queue, count, timeout) in [
+            ("store-read", reads, readers, options.readDeadline),
+            ("store-write", writes, writers, options.writeDeadline),
+        ] {
             for number in 0..<count {
                 startThread(name: "\(name)-\(number)") { [threads, messenger] in
-                    let worker = PostgresWorker(server, messenger, turns)
+                    let worker = PostgresWorker(server, messenger, turns, statementTimeout: timeout)
                     while let operation = queue.take(1).first { worker.run(operation) }
                     worker.disconnect()
                     threads.leave()
@@ -94,18 +97,15 @@ final class PostgresServer: Sendable {
     }
 
     private let url: String
-    private let statementTimeout: Duration
     private let state = Lock(State())
 
     private static let shortestPause: Duration = .milliseconds(100)
     private static let longestPause: Duration = .seconds(5)
 
-    init(url: String, statementTimeout: Duration) {
-        self.url = url
-        self.statementTimeout = statementTimeout
-    }
+    init(url: String) { self.url = url }
 
-    func connect(before deadline: Deadline) throws(StoreError) -> PostgresConnection {
+    /// - Parameter statementTimeout: after which the server gives up a statement.
+    func connect(before deadline: Deadline, statementTimeout: Duration) throws(StoreError) -> PostgresConnection {
         let refusal: StoreError? = state.withLock { state in
             guard let next = state.nextAttempt, !next.hasPassed else { return nil }
             return StoreError(.unavailable, state.reason)
@@ -133,14 +133,18 @@ final class PostgresWorker {
     private let messenger: PostgresMessenger
     /// Writers that have collided a few times go one at a time, so that one of them is sure to get through.
     private let turns: Lock<Void>
+    private let statementTimeout: Duration
     private var connection: PostgresConnection?
 
     private static let collisionsBeforeTurns = 3
     /// The server is asked to stop at the deadline; this is how much later we stop listening.
     private static let grace: Duration = .seconds(1)
 
-    init(_ server: PostgresServer, _ messenger: PostgresMessenger, _ turns: Lock<Void>) {
+    init(
+        _ server: PostgresServer, _ messenger: PostgresMessenger, _ turns: Lock<Void>, statementTimeout: Duration
+    ) {
         (self.server, self.messenger, self.turns) = (server, messenger, turns)
+        self.statementTimeout = statementTimeout
     }
 
     func disconnect() { connection = nil }
@@ -180,7 +184,8 @@ final class PostgresWorker {
     private func attempt(_ operation: Operation) -> Ending {
         let connection: PostgresConnection
         do {
-            connection = try self.connection ?? server.connect(before: operation.deadline)
+            connection =
+                try self.connection ?? server.connect(before: operation.deadline, statementTimeout: statementTimeout)
         } catch {
             operation.fail(error)
             return .answered
@@ -210,14 +215,11 @@ final class PostgresWorker {
             try connection.commit()
         } catch {
             if error.code == .serialization { return .collided(error) }
-            let isUnknown = error.code == .unavailable || connection.isLost
-            self.connection = nil
-            operation.fail(
-                isUnknown
-                    ? StoreError(
-                        .unknownOutcome, "the connection was lost during COMMIT: \(error.message)",
-                        engineCode: error.engineCode)
-                    : error)
+            // Only the server itself can tell that nothing was written.
+            let isUnknown = error.engineCode == nil || !connection.isIdle
+            if isUnknown { self.connection = nil }
+            let message = "the connection was lost during COMMIT: \(error.message)"
+            operation.fail(isUnknown ? StoreError(.unknownOutcome, message, engineCode: error.engineCode) : error)
             return .answered
         }
         messenger.send(signals)
@@ -228,7 +230,7 @@ final class PostgresWorker {
     private func end(
         _ operation: Operation, on connection: PostgresConnection, _ failure: StoreError?, _ error: any Error
     ) -> Ending {
-        let isRolledBack = !connection.isLost && (try? connection.rollback()) != nil
+        let isRolledBack = connection.isIdle && (try? connection.rollback()) != nil
         if !isRolledBack { self.connection = nil }
         if let failure {
             if failure.code == .serialization { return .collided(failure) }

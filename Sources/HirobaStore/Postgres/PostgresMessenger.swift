@@ -51,7 +51,7 @@ final class PostgresMessenger: Sendable {
     private func run(_ server: PostgresServer) {
         while !isClosed {
             do {
-                let connection = try server.connect(before: .after(.seconds(5)))
+                let connection = try server.connect(before: .after(.seconds(5)), statementTimeout: .seconds(5))
                 try connection.command("LISTEN \(Self.channel)")
                 // Whatever was signalled while nobody listened.
                 hub.deliverAll()

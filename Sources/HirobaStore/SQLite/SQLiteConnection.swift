@@ -100,13 +100,13 @@ final class SQLiteConnection: Connection {
         try bind(statement.values, to: handle, statement.text)
         let columns = Int(sqlite3_column_count(handle))
         let changesBefore = sqlite3_total_changes(self.handle)
+        var wantsMore = true
         while true {
             switch sqlite3_step(handle) {
             case SQLITE_ROW:
-                if try !each(Row(source: .sqlite(handle), count: columns)) && sqlite3_stmt_readonly(handle) != 0 {
-                    return 0
-                }
-            // A statement that writes is always run to its end, also when only the first row of RETURNING is wanted.
+                if wantsMore { wantsMore = try each(Row(source: .sqlite(handle), count: columns)) }
+                // A statement that writes is run to its end, also when only the first row of RETURNING is wanted.
+                if !wantsMore && sqlite3_stmt_readonly(handle) != 0 { return 0 }
             case SQLITE_DONE:
                 if sqlite3_stmt_readonly(handle) != 0 { return 0 }
                 // What triggers and cascades change is not counted on PostgreSQL either.

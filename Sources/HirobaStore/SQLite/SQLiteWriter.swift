@@ -10,6 +10,8 @@ final class SQLiteWriter {
 
     /// How often a write is run again because something else in its group took the transaction away.
     private static let mostReruns = 3
+    /// It had been in time; that somebody else was not must not cost it its own.
+    private static let timeForRerun: Duration = .seconds(1)
 
     /// A write that has run, waiting for the COMMIT.
     private struct Outcome {
@@ -107,6 +109,7 @@ final class SQLiteWriter {
             if outcome.operation.reruns > Self.mostReruns {
                 outcome.operation.fail(reason)
             } else {
+                outcome.operation.extendDeadline(by: Self.timeForRerun)
                 again.append(outcome.operation)
             }
         }
@@ -118,7 +121,15 @@ final class SQLiteWriter {
             try connection.execute("COMMIT")
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
-            for outcome in outcomes { outcome.operation.fail(outcome.failure ?? error) }
+            if error.code == .foreignKeyViolation && outcomes.count > 1 {
+                // A deferred rule is looked at only now, and for all together. Alone, each meets its own COMMIT.
+                for outcome in outcomes {
+                    outcome.operation.extendDeadline(by: Self.timeForRerun)
+                    _ = runGroup([outcome.operation])
+                }
+            } else {
+                for outcome in outcomes { outcome.operation.fail(outcome.failure ?? error) }
+            }
             return
         }
         signals.deliver(outcomes.reduce(into: []) { $0.formUnion($1.signals) })
