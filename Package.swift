@@ -101,7 +101,10 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "HirobaCoreTests",
-            dependencies: ["HirobaCore", "HirobaContract", "HirobaStore", "HirobaCrypto", "HirobaJSON", "TestSupport"],
+            dependencies: [
+                "HirobaCore", "HirobaContract", "HirobaStore", "HirobaCrypto", "HirobaThreads", "HirobaJSON",
+                "TestSupport",
+            ],
             swiftSettings: common),
         .testTarget(
             name: "HirobaServerTests",

@@ -8,20 +8,22 @@ extension Community {
         let topic = try StoredID(call.topic)
         let request = try PageRequest("comments of \(topic.text)", limit: call.limit, after: call.after, desk.limits)
         return try await desk.read(caller) { db, visitor in
-            // The condition on the topic names no comment, so that it is answered once and not for each row.
-            let comments = try db.rows(
-                """
-                SELECT \(Comment.columns) FROM comments c LEFT JOIN users u ON u.id = c.owner
-                WHERE c.topic = \(topic) AND \(visitor.access.condition(on: "c.acl_read")) AND EXISTS (
-                    SELECT 1 FROM topics t WHERE t.id = \(topic) AND \(visitor.access.condition(on: "t.acl_read"))
-                )\(request.rows(of: "c"))
-                """
-            ) { row in try Comment(row) }
+            let comments = try db.rows(Self.list(of: topic.text, request, visitor.access)) { row in try Comment(row) }
             // No comments, or no topic?
             if comments.isEmpty { _ = try Self.topic(topic.text, visitor, in: db) }
             let page = request.page(comments) { Cursor(createdAt: $0.createdAt.milliseconds, id: $0.id.rawValue) }
             return Page(items: page.items, next: page.next)
         }
+    }
+
+    static func list(of topic: String, _ request: PageRequest, _ access: Access) -> SQL {
+        // The condition on the topic names no comment, so that it is answered once and not for each row.
+        """
+        SELECT \(Comment.columns) FROM comments c LEFT JOIN users u ON u.id = c.owner
+        WHERE c.topic = \(topic) AND \(access.condition(on: "c.acl_read")) AND EXISTS (
+            SELECT 1 FROM topics t WHERE t.id = \(topic) AND \(access.condition(on: "t.acl_read"))
+        )\(request.rows(of: "c"))
+        """
     }
 
     /// Whoever may read the topic may comment on it. The author may change the comment, everyone reads it.

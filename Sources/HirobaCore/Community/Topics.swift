@@ -7,15 +7,17 @@ extension Community {
     package func topics(_ call: ListTopics, by caller: Caller) async throws(HirobaError) -> Page<Topic> {
         let request = try PageRequest("topics", limit: call.limit, after: call.after, desk.limits)
         return try await desk.read(caller) { db, visitor in
-            let topics = try db.rows(
-                """
-                SELECT \(Topic.columns) FROM topics t LEFT JOIN users u ON u.id = t.owner
-                WHERE \(visitor.access.condition(on: "t.acl_read"))\(request.rows(of: "t"))
-                """
-            ) { row in try Topic(row) }
+            let topics = try db.rows(Self.list(request, visitor.access)) { row in try Topic(row) }
             let page = request.page(topics) { Cursor(createdAt: $0.createdAt.milliseconds, id: $0.id.rawValue) }
             return Page(items: page.items, next: page.next)
         }
+    }
+
+    static func list(_ request: PageRequest, _ access: Access) -> SQL {
+        """
+        SELECT \(Topic.columns) FROM topics t LEFT JOIN users u ON u.id = t.owner
+        WHERE \(access.condition(on: "t.acl_read"))\(request.rows(of: "t"))
+        """
     }
 
     package func topic(_ call: GetTopic, by caller: Caller) async throws(HirobaError) -> Topic {
