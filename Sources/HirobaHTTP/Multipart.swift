@@ -255,11 +255,13 @@ extension StringProtocol {
 
 /// Reads a multipart body part by part. Asking for the next part skips what is left of the one before.
 ///
-///     let form = try MultipartReader(request.body, contentType: request.headers["content-type"])
+///     let form = try MultipartReader(request.body, contentType: request.headers["Content-Type"])
 ///     while let part = try await form.next() {
 ///         if part.head.filename == nil { fields[part.head.name] = try await part.text(upTo: 1_000) }
 ///     }
-package final class MultipartReader<Source: AsyncSequence> where Source.Element == [UInt8] {
+///
+/// An actor so that a part may be handed on to whoever stores it. One reader at a time: the bytes come once.
+package actor MultipartReader<Source: AsyncSequence & Sendable> where Source.Element == [UInt8] {
     private var source: Source.AsyncIterator
     private var parser: MultipartParser
     /// Events already parsed and not yet taken, in reverse.
@@ -290,6 +292,13 @@ package final class MultipartReader<Source: AsyncSequence> where Source.Element 
         return nil
     }
 
+    /// Takes the rest of the body off the network, up to `limit` bytes, and forgets it: a browser reads the answer to a
+    /// form only after it has sent all of it.
+    package func skipRest(upTo limit: Int) async {
+        var skipped = 0
+        while skipped <= limit, let chunk = try? await nextSourceChunk() { skipped += chunk.count }
+    }
+
     fileprivate func nextChunk() async throws -> [UInt8]? {
         guard isInsidePart else { return nil }
         switch try await nextEvent() {
@@ -303,7 +312,7 @@ package final class MultipartReader<Source: AsyncSequence> where Source.Element 
     private func nextEvent() async throws -> MultipartParser.Event? {
         while true {
             if let event = waiting.popLast() { return event }
-            guard let chunk = try await source.next(isolation: #isolation) else {
+            guard let chunk = try await nextSourceChunk() else {
                 guard parser.isComplete else { throw MultipartError.truncated }
                 return nil
             }
@@ -311,8 +320,14 @@ package final class MultipartReader<Source: AsyncSequence> where Source.Element 
         }
     }
 
+    private func nextSourceChunk() async throws -> [UInt8]? {
+        var iterator = source
+        defer { source = iterator }
+        return try await iterator.next(isolation: self)
+    }
+
     /// One part, good until the next is asked for. Its bytes are an async sequence.
-    package struct Part: AsyncSequence {
+    package struct Part: AsyncSequence, Sendable {
         package let head: MultipartHead
         fileprivate let reader: MultipartReader
 
@@ -320,10 +335,6 @@ package final class MultipartReader<Source: AsyncSequence> where Source.Element 
             fileprivate let reader: MultipartReader
 
             package mutating func next() async throws -> [UInt8]? { try await reader.nextChunk() }
-
-            package mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> [UInt8]? {
-                try await reader.nextChunk()
-            }
         }
 
         package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: reader) }
