@@ -69,7 +69,7 @@ let package = Package(
         .target(
             name: "CVips",
             linkerSettings: [.linkedLibrary("vips"), .linkedLibrary("gobject-2.0"), .linkedLibrary("glib-2.0")]),
-        .target(name: "CWebFiles"),
+        .target(name: "CWebFiles", exclude: ["pictures", "site"]),
 
         // The typed client on a foreign API.
         .target(
