@@ -1,0 +1,68 @@
+internal import HirobaHTTP
+
+extension HTML {
+    /// Four doors. Those that lead nowhere yet say so and are no links.
+    static func frontPage(_ context: PageContext) -> HTML {
+        let texts = context.texts
+        return page(context, kind: "front", title: texts.home, mainClass: "page front") {
+            div(.class("hello")) {
+                p { texts.welcome }
+            }
+            div(.class("doors")) {
+                door(context, "door-forum.svg", texts.forumDoor, texts.forumDoorText, leadsTo: "/forum")
+                door(context, "door-photos.svg", texts.photosDoor, texts.photosDoorText, leadsTo: nil)
+                door(context, "door-client.svg", texts.clientDoor, texts.clientDoorText, leadsTo: "/typed-client")
+                door(context, "door-push.svg", texts.pushDoor, texts.pushDoorText, leadsTo: nil)
+            }
+        }
+    }
+
+    private static func door(
+        _ context: PageContext, _ picture: StaticString, _ name: String, _ sentence: String, leadsTo address: String?
+    ) -> HTML {
+        article(.class(address == nil ? "door is-closed" : "door")) {
+            img(.src(context.files.address(picture)), .alt(""), .width(320), .height(180))
+            div(.class("door-text")) {
+                h2 {
+                    if let address {
+                        a(.href(address)) { name }
+                    } else {
+                        name
+                        span(.class("badge")) { context.texts.notYet }
+                    }
+                }
+                p { sentence }
+            }
+        }
+    }
+
+    /// The example program, whole, and how to run it.
+    static func typedClientPage(_ context: PageContext, code source: String) -> HTML {
+        let texts = context.texts
+        return page(
+            context, kind: "client", title: texts.clientTitle, lead: .back(to: "/", named: texts.home)
+        ) {
+            div(.class("prose")) {
+                p { texts.clientIntroduction }
+                h2 { texts.clientCode }
+                pre(.class("code"), .init("tabindex", "0"), .lang("en"), text: source)
+                h2 { texts.clientCommand }
+                p { texts.clientCommandText }
+                pre(.class("code"), .lang("en"), text: "make marvel")
+            }
+        }
+    }
+
+    /// One sentence where a page should be, and a way on.
+    static func messagePage(
+        _ context: PageContext, title pageTitle: String, text: String, isRefusal: Bool = false
+    ) -> HTML {
+        page(context, kind: "message", title: pageTitle, lead: .back(to: "/", named: context.texts.home)) {
+            div(.class("empty")) {
+                span(.class("bubbles")) { symbol(context.files.icon("bubbles")) }
+                if isRefusal { p(.role("alert")) { text } } else { p { text } }
+                a(.class("button soft"), .href("/forum")) { context.texts.toForum }
+            }
+        }
+    }
+}
