@@ -44,7 +44,9 @@ struct Forum: Sendable {
     }
 
     /// A comment a millisecond later than everything before.
-    func comment(_ text: String = "Well said", on topic: Topic, by caller: Caller) async throws -> Comment {
+    func comment(_ text: String = "Well said", on topic: Topic, by caller: Caller) async throws
+        -> HirobaContract.Comment
+    {
         time.advance(by: .milliseconds(1))
         return try await core.community.createComment(CreateComment(topic: topic.id, text: text), by: caller)
     }
@@ -207,5 +209,14 @@ final class PretendedPictures: PictureMaker {
         }
         return CleanPicture(
             type: "image/webp", width: size, height: size / 2, bytes: Array("thumbnail of \(size)".utf8))
+    }
+}
+
+/// Waits until the condition holds, half a minute at most.
+func until(_ condition: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while try await !condition() {
+        guard ContinuousClock.now < deadline else { throw TestSupportError("waited in vain") }
+        try await Task.sleep(for: .milliseconds(2))
     }
 }
