@@ -1,8 +1,78 @@
+import Glibc
+import HirobaThreads
+
+/// Our own web server: HTTP/1.1 and HTTP/2, in the clear or under TLS, on event loops of its own.
+///
+/// How a request travels can be read by opening the files in this order: `Listener`, `EventLoop`, `Connection`,
+/// `HTTP1Reader` or `HTTP2Session`, `HTTPRequest`, `Routes`, `HTTPResponse`, `HTTP1Writer`.
 package final class HTTPServer: HTTPServerEngine {
-    package init(configuration: HTTPServerConfiguration, handler: @escaping HTTPHandler) throws {
-        throw HTTPServerError("not built yet")
+    private struct State {
+        var loops: [EventLoop] = []
+        var listeners: [Listener] = []
+        var endedLoops = 0
     }
-    package func start() async throws -> SocketAddress { throw HTTPServerError("not built yet") }
-    package func reloadCertificates() throws {}
-    package func stop(grace: Duration) async {}
+
+    private let configuration: HTTPServerConfiguration
+    private let server: ServerState
+    private let state = Lock(State())
+
+    package init(configuration: HTTPServerConfiguration, handler: @escaping HTTPHandler) throws {
+        self.configuration = configuration
+        server = try ServerState(configuration, handler: handler)
+    }
+
+    package func start() async throws -> SocketAddress {
+        // A client that is gone must be an error of the write, not a signal; OpenSSL writes without MSG_NOSIGNAL.
+        signal(SIGPIPE, SIG_IGN)
+        let (sockets, address) = try SocketAddress.listen(host: configuration.host, port: configuration.port)
+        let loops: [EventLoop]
+        do {
+            loops = try (0..<max(1, configuration.loops)).map { _ in try EventLoop() }
+        } catch {
+            for socket in sockets { close(socket) }
+            throw error
+        }
+        for (index, loop) in loops.enumerated() { loop.start(name: "http-\(index)") }
+        let listeners = sockets.map { Listener(descriptor: $0, loops: loops, server: server) }
+        for listener in listeners { loops[0].execute { listener.start() } }
+        state.withLock { state in
+            state.loops = loops
+            state.listeners = listeners
+        }
+        return address
+    }
+
+    package func reloadCertificates() throws {
+        guard let files = configuration.tls else { return }
+        server.replaceTLSContext(try TLSContext(files))
+    }
+
+    package func stop(grace: Duration) async {
+        let (loops, listeners) = state.withLock { state in
+            defer { state.listeners = [] }
+            return (state.loops, state.listeners)
+        }
+        server.isStopping = true
+        for listener in listeners { loops[0].execute { listener.close() } }
+        for loop in loops {
+            loop.execute { loop.forEachConnection { connection in connection.assumeIsolated { $0.beginStopping() } } }
+            loop.stop { [self] in state.withLock { $0.endedLoops += 1 } }
+        }
+        if await haveEnded(loops.count, within: grace) { return }
+        for loop in loops {
+            loop.execute { loop.forEachConnection { connection in connection.assumeIsolated { $0.close() } } }
+        }
+        // The connections are gone; a handler that does not listen to its cancellation is not waited for.
+        _ = await haveEnded(loops.count, within: .seconds(1))
+    }
+
+    private func haveEnded(_ count: Int, within time: Duration) async -> Bool {
+        let deadline = ContinuousClock.now + time
+        while state.withLock({ $0.endedLoops < count }) {
+            guard ContinuousClock.now < deadline else { return false }
+            // Cancelled means that the caller has no more patience.
+            do { try await Task.sleep(for: .milliseconds(5)) } catch { return false }
+        }
+        return true
+    }
 }

@@ -1,16 +1,31 @@
 #pragma once
 // What Linux has beyond POSIX, and what is variadic or a macro in C: as plain functions for Swift.
 #include <malloc.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 /// accept4 with SOCK_NONBLOCK | SOCK_CLOEXEC.
 int clinux_accept(int listener, struct sockaddr *address, socklen_t *length);
+/// A non-blocking stream socket that is bound and listens, or a negative errno.
+int clinux_listen(const struct addrinfo *address, int backlog);
 /// open(2) with a mode, which is variadic in C.
 int clinux_open(const char *path, int flags, unsigned int mode);
+/// Opens for reading without touching the disk (openat2 with RESOLVE_CACHED). Where that would be needed, -1 with EAGAIN.
+int clinux_open_cached(const char *path);
+/// The size of an open regular file, or -1.
+long long clinux_regular_file_size(int file);
+/// Whether a read of one byte at `offset` would not wait for the disk.
+int clinux_is_cached(int file, long long offset);
+/// send with MSG_NOSIGNAL of two pieces, one after the other.
+ssize_t clinux_send2(int socket, const void *first, size_t first_length, const void *second, size_t second_length);
 /// pthread_setname_np for the calling thread; at most 15 bytes are kept.
 void clinux_name_current_thread(const char *name);
 

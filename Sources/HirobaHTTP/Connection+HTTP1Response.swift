@@ -1,0 +1,152 @@
+extension Connection {
+    /// Sends an answer whole.
+    /// - Returns: whether the connection can be used for another request.
+    func send(_ response: HTTPResponse, for head: HTTP1Head) async -> Bool {
+        var response = response
+        var file: OpenFile?
+        if case .file(let path, let offset, let length) = response.body, response.status.allowsBody {
+            file = await openFile(path, holding: offset, length)
+            guard phase == .serving else { return false }
+            if file == nil { response = .text(.internalServerError, "The file cannot be sent.\n") }
+        }
+        if !(200..<1000).contains(response.status.rawValue) {
+            server.observe(.fault("a handler answered with the status \(response.status.rawValue)"))
+            response = .text(.internalServerError, "The answer is not well formed.\n")
+        }
+        let framing = framing(of: response, for: head)
+        let goesOn = head.keepsAlive && !isStopping && !isHalfClosed && framing != .untilClose && canDiscardBody()
+        let hasBody = head.method != .head && response.status.allowsBody
+
+        var out = loop.takeBuffer()
+        HTTP1Writer.appendHead(
+            to: &out, status: response.status, headers: response.headers, framing: framing,
+            connection: goesOn ? (head.minorVersion == 0 ? .keepAlive : .unsaid) : .close,
+            dateField: loop.dateField, serverField: server.serverField)
+        var rest: [UInt8] = []
+        if hasBody, case .bytes(let bytes) = response.body {
+            // One write for both; what is large is not copied for it.
+            if bytes.count <= 16 * 1024 { out += bytes } else { rest = bytes }
+        }
+        guard await write(out, rest) else { return false }
+        loop.giveBack(out)
+        guard hasBody else { return goesOn }
+        switch response.body {
+        case .none, .bytes: return goesOn
+        case .file(_, let offset, let length):
+            guard let file else { return false }
+            return await send(file, from: offset, length) && goesOn
+        case .stream(let produce):
+            return await stream(produce, isChunked: framing == .chunked) && goesOn
+        }
+    }
+
+    private func framing(of response: HTTPResponse, for head: HTTP1Head) -> HTTP1Writer.Framing {
+        guard response.status.allowsBody else { return .none }
+        switch response.body {
+        case .none: return .length(0)
+        case .bytes(let bytes): return .length(bytes.count)
+        case .file(_, _, let length): return .length(length)
+        case .stream:
+            if head.method == .head { return .none }
+            return head.minorVersion == 0 ? .untilClose : .chunked
+        }
+    }
+
+    // MARK: Streams
+
+    private func stream(
+        _ produce: @Sendable (any HTTPResponseWriter) async throws -> Void, isChunked: Bool
+    ) async -> Bool {
+        exchange.isAnswerOpen = true
+        exchange.isChunked = isChunked
+        exchange.lastWrite = loop.now
+        do {
+            try await produce(HTTP1ResponseWriter(connection: self, exchange: exchange.number))
+        } catch {
+            guard phase == .serving else { return false }
+            // An endless answer that was told to end has ended well, however it says so.
+            guard isStopping, exchange.isEndless else {
+                if !isHalfClosed { server.observe(.fault("an answer was cut off: \(error)")) }
+                // Without its last chunk the client can tell that the answer is not whole (RFC 9112 section 8).
+                close()
+                return false
+            }
+        }
+        guard phase == .serving else { return false }
+        await takeTurn()
+        exchange.isAnswerOpen = false
+        deadlines.heartbeat = .max
+        exchange.heartbeat = nil
+        guard phase == .serving, isChunked else { return phase == .serving }
+        return await write(HTTP1Writer.lastChunk)
+    }
+
+    func writePiece(_ bytes: [UInt8], of number: UInt64) async throws {
+        guard phase != .closed else { throw HTTPResponseWriterError.disconnected }
+        await takeTurn()
+        defer { endTurn() }
+        guard phase == .serving else { throw HTTPResponseWriterError.disconnected }
+        guard number == exchange.number, exchange.isAnswerOpen else { throw HTTPResponseWriterError.ended }
+        // An empty chunk would end the body.
+        if bytes.isEmpty { return }
+        exchange.lastWrite = loop.now
+        let isWritten: Bool
+        if exchange.isChunked {
+            var out = loop.takeBuffer()
+            HTTP1Writer.appendChunk(bytes, to: &out)
+            isWritten = await write(out)
+            loop.giveBack(out)
+        } else {
+            isWritten = await write(bytes)
+        }
+        if !isWritten { throw HTTPResponseWriterError.disconnected }
+    }
+
+    /// Waits until nobody else writes.
+    private func takeTurn() async {
+        while exchange.isWriting, phase == .serving {
+            await withCheckedContinuation { exchange.writers.append($0) }
+        }
+        exchange.isWriting = true
+    }
+
+    private func endTurn() {
+        exchange.isWriting = false
+        if !exchange.writers.isEmpty { exchange.writers.removeFirst().resume() }
+    }
+
+    func keepAnswerAlive(with bytes: [UInt8], every interval: Duration, exchange number: UInt64) {
+        guard number == exchange.number, exchange.isAnswerOpen else { return }
+        exchange.heartbeat = bytes
+        exchange.heartbeatInterval = max(interval.milliseconds, 1)
+        deadlines.heartbeat = loop.now + exchange.heartbeatInterval
+        arm()
+        if isStopping { withUnsafeCurrentTask { $0?.cancel() } }
+    }
+
+    /// Says that the answer is still alive, if nothing else did of late.
+    func beat() {
+        deadlines.heartbeat = .max
+        if phase == .http2 { return }
+        guard phase == .serving, exchange.isAnswerOpen, let bytes = exchange.heartbeat else { return }
+        if loop.now >= exchange.lastWrite + exchange.heartbeatInterval {
+            exchange.lastWrite = loop.now
+            if !exchange.isWriting, pending.isEmpty {
+                if exchange.isChunked { HTTP1Writer.appendChunk(bytes, to: &pending) } else { pending += bytes }
+                flush()
+            }
+        }
+        if phase == .serving { deadlines.heartbeat = exchange.lastWrite + exchange.heartbeatInterval }
+    }
+}
+
+struct HTTP1ResponseWriter: HTTPResponseWriter {
+    let connection: Connection
+    let exchange: UInt64
+
+    func write(_ bytes: [UInt8]) async throws { try await connection.writePiece(bytes, of: exchange) }
+
+    func keepAlive(with bytes: [UInt8], every interval: Duration) async {
+        await connection.keepAnswerAlive(with: bytes, every: interval, exchange: exchange)
+    }
+}

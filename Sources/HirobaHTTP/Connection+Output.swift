@@ -1,0 +1,62 @@
+extension Connection {
+    /// Sends what is pending, as far as it goes. For places that cannot wait.
+    func flush() {
+        while !pending.isEmpty {
+            switch pending.withUnsafeBytes({ transport.write($0) }) {
+            case .count(let count): pending.removeFirst(count)
+            case .again:
+                canWrite = false
+                deadlines.write = loop.now + server.times.writeStall
+                arm()
+                return
+            case .end, .failed: return close()
+            }
+        }
+        if writeWaiter == nil { deadlines.write = .max }
+    }
+
+    /// Sends two pieces, one after the other, and returns when the kernel has them: a slow client holds back whoever
+    /// writes to it.
+    /// - Returns: false when the connection is gone.
+    func write(_ first: [UInt8], _ second: [UInt8] = []) async -> Bool {
+        while !pending.isEmpty { guard await waitUntilWritable() else { return false } }
+        var offset = 0
+        let total = first.count + second.count
+        while offset < total {
+            guard phase == .serving else { return false }
+            let result = first.withUnsafeBytes { first in
+                second.withUnsafeBytes { second in
+                    transport.write(
+                        UnsafeRawBufferPointer(rebasing: first[min(offset, first.count)...]),
+                        UnsafeRawBufferPointer(rebasing: second[max(0, offset - first.count)...]))
+                }
+            }
+            switch result {
+            case .count(let count): offset += count
+            case .again:
+                canWrite = false
+                guard await waitUntilWritable() else { return false }
+            case .end, .failed:
+                close()
+                return false
+            }
+        }
+        return true
+    }
+
+    /// - Returns: false when the connection is gone.
+    func waitUntilWritable() async -> Bool {
+        guard phase == .serving, writeWaiter == nil else { return false }
+        deadlines.write = loop.now + server.times.writeStall
+        arm()
+        let wake = await withCheckedContinuation { writeWaiter = $0 }
+        deadlines.write = .max
+        return wake == .ready && phase == .serving
+    }
+
+    func wakeWriter(_ wake: Wake) {
+        guard let waiter = writeWaiter else { return }
+        writeWaiter = nil
+        waiter.resume(returning: wake)
+    }
+}

@@ -1,0 +1,5 @@
+final class HTTP2Session {
+    func beginStopping() {}
+    func connectionClosed() {}
+    func tick() {}
+}

@@ -1,0 +1,31 @@
+import COpenSSL
+
+/// Certificate, key and rules of TLS for new connections. Sessions keep theirs alive when it is replaced.
+final class TLSContext: @unchecked Sendable {
+    // Unchecked because OpenSSL itself locks an SSL_CTX that is no longer being set up.
+    let pointer: OpaquePointer
+
+    init(_ files: HTTPServerConfiguration.TLSFiles) throws {
+        guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw HTTPServerError("TLS cannot be set up") }
+        self.pointer = pointer
+        copenssl_configure_server(pointer)
+        guard SSL_CTX_use_certificate_chain_file(pointer, files.certificate) == 1 else {
+            throw HTTPServerError("the certificate \(files.certificate) cannot be used: \(Self.lastError())")
+        }
+        guard SSL_CTX_use_PrivateKey_file(pointer, files.key, SSL_FILETYPE_PEM) == 1 else {
+            throw HTTPServerError("the key \(files.key) cannot be used: \(Self.lastError())")
+        }
+        guard SSL_CTX_check_private_key(pointer) == 1 else {
+            throw HTTPServerError("the key \(files.key) does not belong to the certificate \(files.certificate)")
+        }
+    }
+
+    deinit { SSL_CTX_free(pointer) }
+
+    private static func lastError() -> String {
+        var text = [CChar](repeating: 0, count: 256)
+        ERR_error_string_n(ERR_get_error(), &text, text.count)
+        ERR_clear_error()
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
