@@ -15,6 +15,8 @@ public protocol CallDescription: Codable, Sendable {
     static var credential: CallCredential { get }
     /// What can go wrong besides what can go wrong with any call.
     static var errors: [ErrorCode] { get }
+    /// Limits of its fields, by name.
+    static var limits: [String: FieldLimit] { get }
 }
 
 extension CallDescription {
@@ -26,6 +28,8 @@ extension CallDescription {
     public static var credential: CallCredential { .required }
     /// Nothing of its own.
     public static var errors: [ErrorCode] { [] }
+    /// None.
+    public static var limits: [String: FieldLimit] { [:] }
 }
 
 /// Whether a call needs somebody to be signed in.
@@ -66,13 +70,31 @@ public struct NoContent: Codable, Hashable, Sendable {
 public struct Page<Item: Codable & Sendable>: Codable, Sendable {
     /// The items of this part.
     public var items: [Item]
-    /// What to pass as `after` to get the next part; absent at the end.
+    /// What to pass as `after` to get the next part; null at the end.
     public var next: String?
 
     /// A part of a list.
     public init(items: [Item], next: String? = nil) {
         self.items = items
         self.next = next
+    }
+}
+
+extension Page {
+    private enum CodingKeys: CodingKey { case items, next }
+
+    /// Reads a part of a list.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        items = try container.decode([Item].self, forKey: .items)
+        next = container.contains(.next) ? try container.decode(String?.self, forKey: .next) : nil
+    }
+
+    /// Writes a part of a list. At the end `next` is null and not absent, so that the end is said and not concluded.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(items, forKey: .items)
+        try container.encode(next, forKey: .next)
     }
 }
 

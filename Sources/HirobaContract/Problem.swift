@@ -45,6 +45,24 @@ public struct ErrorCode: OpenText {
         invalidCredentials, tooLarge, unsupportedMediaType, tooManyRequests, unavailable, idempotencyConflict,
         upgradeRequired, `internal`,
     ]
+
+    /// The HTTP status that belongs to the code.
+    public var status: Int {
+        switch self {
+        case .invalidRequest, .invalidField: 400
+        case .unauthorized, .invalidCredentials: 401
+        case .forbidden: 403
+        case .notFound: 404
+        case .methodNotAllowed: 405
+        case .conflict, .emailTaken, .idempotencyConflict: 409
+        case .tooLarge: 413
+        case .unsupportedMediaType: 415
+        case .upgradeRequired: 426
+        case .tooManyRequests: 429
+        case .unavailable: 503
+        default: 500
+        }
+    }
 }
 
 /// The body of every answer that reports a failure: an RFC 9457 problem document, sent as `application/problem+json`.

@@ -85,6 +85,10 @@ struct ValueDecoder: Decoder {
             }
             return result
         }
+        // A type without fields asks for no container, which is where unknown fields are found otherwise.
+        if rules.refusesUnknownFields, MemoryLayout<T>.size == 0, let name = source.firstName {
+            throw JSONCodingError(.unknownField, path: path + [.name(name)])
+        }
         do {
             return try T(from: path.isEmpty ? self : ValueDecoder(source, rules, path: []))
         } catch {
@@ -120,6 +124,15 @@ extension DecodingSource {
         case .texts(let texts) where texts.count == 1: (try? JSON.parse(texts[0])) ?? .string(texts[0])
         case .texts(let texts): .array(texts.map(JSON.string))
         case .fields(let fields): .object(JSONObject(fields.map { ($0.name, $0.source.json) }))
+        }
+    }
+
+    /// The name of the first member, if this is an object that has one.
+    var firstName: String? {
+        switch self {
+        case .json(.object(let members)): members.first?.name
+        case .fields(let fields): fields.first?.name
+        default: nil
         }
     }
 

@@ -223,6 +223,11 @@ struct JSONDecodingTests {
         #expect(error.field == "k[1]")
     }
 
+    @Test("refuses fields of a type that has none")
+    func noFields() throws {
+        #expect(try failure([Empty].self, #"[{},{"a":1}]"#).description == "[1].a: is not known here")
+    }
+
     @Test("ignores unknown fields and repeated names where that is wanted")
     func lenient() throws {
         let text = Array(#"{"title":"a","new":[{}],"title":"b"}"#.utf8)

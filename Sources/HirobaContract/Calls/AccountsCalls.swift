@@ -14,6 +14,8 @@ public struct SignInAnonymously: Call, Hashable {
     public static let credential = CallCredential.none
     /// Anonymous sign-in may be switched off.
     public static let errors: [ErrorCode] = [.forbidden]
+    /// Limits of its fields.
+    public static let limits: [String: FieldLimit] = ["deviceSecret": .characters(16...256)]
 
     /// The secret, 16 to 256 characters, made once on the device and kept there.
     public var deviceSecret: String
@@ -36,6 +38,10 @@ public struct SignUp: Call, Hashable {
     public static let credential = CallCredential.none
     /// The address may be taken.
     public static let errors: [ErrorCode] = [.emailTaken]
+    /// Limits of its fields.
+    public static let limits: [String: FieldLimit] = [
+        "email": .characters(3...254), "password": .characters(8...128), "name": .characters(1...50),
+    ]
 
     /// The e-mail address.
     public var email: String
@@ -66,6 +72,8 @@ public struct SignIn: Call, Hashable {
     public static let credential = CallCredential.none
     /// Address and password may not belong together.
     public static let errors: [ErrorCode] = [.invalidCredentials]
+    /// Limits of its fields.
+    public static let limits: [String: FieldLimit] = ["email": .characters(0...254), "password": .characters(0...128)]
 
     /// The e-mail address.
     public var email: String
@@ -153,6 +161,8 @@ public struct UpdateMe: Call, Hashable {
     public static let route = Route(.patch, "/me")
     /// What it does.
     public static let summary = "Change one's own profile; what is absent stays as it is"
+    /// Limits of its fields.
+    public static let limits: [String: FieldLimit] = ["name": .characters(1...50)]
 
     /// What the person calls themselves, at most 50 characters.
     public var name: String?

@@ -8,6 +8,8 @@ public struct ListTopics: Call, Hashable {
     public static let summary = "List topics, newest first"
     /// Anybody.
     public static let credential = CallCredential.optional
+    /// Limits of its fields.
+    public static let limits: [String: FieldLimit] = ["limit": .value(1...1_000)]
 
     /// How many at most.
     public var limit: Int?
@@ -31,6 +33,8 @@ public struct CreateTopic: Call, Hashable {
     public static let summary = "Begin a topic"
     /// 201.
     public static let successStatuses = [201]
+    /// Limits of its fields.
+    public static let limits: [String: FieldLimit] = ["title": .characters(1...200), "text": .characters(0...20_000)]
 
     /// The title, 1 to 200 characters.
     public var title: String
@@ -99,6 +103,8 @@ public struct ListComments: Call, Hashable {
     public static let credential = CallCredential.optional
     /// There may be no such topic.
     public static let errors: [ErrorCode] = [.notFound]
+    /// Limits of its fields.
+    public static let limits: [String: FieldLimit] = ["limit": .value(1...1_000)]
 
     /// The topic.
     public var topic: Topic.ID
@@ -127,6 +133,8 @@ public struct CreateComment: Call, Hashable {
     public static let successStatuses = [201]
     /// There may be no such topic.
     public static let errors: [ErrorCode] = [.notFound]
+    /// Limits of its fields.
+    public static let limits: [String: FieldLimit] = ["text": .characters(1...20_000)]
 
     /// The topic.
     public var topic: Topic.ID

@@ -27,6 +27,8 @@ public struct DownloadFile: DownloadCall, Hashable {
     public static let credential = CallCredential.optional
     /// There may be no such file.
     public static let errors: [ErrorCode] = [.notFound]
+    /// Limits of its fields.
+    public static let limits: [String: FieldLimit] = ["size": .value(1...4_096)]
 
     /// The file.
     public var file: StoredFile.ID
