@@ -120,6 +120,9 @@ package final class Database: Sendable {
     /// The names of the schema's steps so far.
     package func appliedMigrations() async throws -> [String] { try await write(Migrator.applied) }
 
+    /// Writes that nobody has begun yet: a measure of load.
+    package var waitingWrites: Int { engine.waitingWrites }
+
     /// Finishes what was handed over and closes the connections. Operations that come later fail with `.unavailable`.
     package func close() async {
         await withCheckedContinuation { continuation in
@@ -132,6 +135,7 @@ package final class Database: Sendable {
 protocol Engine: Sendable {
     var dialect: Dialect { get }
     var signals: SignalHub { get }
+    var waitingWrites: Int { get }
     var settings: @Sendable (Transaction) throws -> [Database.Setting] { get }
     /// Takes the operation over and answers it, whatever happens.
     func submit(_ operation: Operation)

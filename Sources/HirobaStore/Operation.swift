@@ -148,6 +148,12 @@ final class OperationQueue: @unchecked Sendable {
         return taken
     }
 
+    var count: Int {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return waiting.count - head
+    }
+
     /// Nothing more comes in; what waits is still done.
     func close() {
         pthread_mutex_lock(mutex)

@@ -31,14 +31,14 @@ package func withPostgres(
 /// For tests that open the database themselves.
 package func withPostgresAddress(_ body: (String) async throws -> Void) async throws {
     if try PostgresCluster.isSwitchedOff { return }
-    let address = try await PostgresCluster.shared.makeDatabase()
+    let address = try await PostgresCluster.shared.takeDatabase()
     do {
         try await body(address)
     } catch {
-        try await PostgresCluster.shared.dropDatabase(address)
+        try await PostgresCluster.shared.giveBack(address)
         throw error
     }
-    try await PostgresCluster.shared.dropDatabase(address)
+    try await PostgresCluster.shared.giveBack(address)
 }
 
 private func withDatabase(

@@ -63,13 +63,11 @@ final class PostgresConnection: Connection {
 
     private func finishConnecting() throws(StoreError) {
         var state = PGRES_POLLING_WRITING
-        while true {
-            switch state {
-            case PGRES_POLLING_OK: return
-            case PGRES_POLLING_READING: try wait(for: POLLIN)
-            case PGRES_POLLING_WRITING: try wait(for: POLLOUT)
-            default: throw connectionError()
-            }
+        while state != PGRES_POLLING_OK {
+            // Also before the first wait: an address that makes no sense has no socket to wait for.
+            guard !isLost else { throw connectionError() }
+            let isInTime = waitUntilReady(state == PGRES_POLLING_READING ? POLLIN : POLLOUT)
+            guard isInTime else { throw StoreError(.unavailable, "the database did not answer in time") }
             state = PQconnectPoll(handle)
         }
     }
@@ -252,12 +250,16 @@ final class PostgresConnection: Connection {
     }
 
     private func wait(for events: Int32) throws(StoreError) {
+        guard waitUntilReady(events) else { throw StoreError(.timeout, "the database did not answer in time") }
+    }
+
+    /// False when the deadline passed first.
+    private func waitUntilReady(_ events: Int32) -> Bool {
         var descriptor = pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
         while true {
             let ready = poll(&descriptor, 1, deadline.millisecondsLeft)
-            if ready > 0 { return }
-            if ready < 0 && errno == EINTR { continue }
-            throw StoreError(.timeout, "the database did not answer in time")
+            if ready > 0 { return true }
+            if ready == 0 || errno != EINTR { return false }
         }
     }
 

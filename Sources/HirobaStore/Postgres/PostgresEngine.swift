@@ -76,6 +76,8 @@ final class PostgresEngine: Engine {
         }
     }
 
+    var waitingWrites: Int { writes.count }
+
     func submit(_ operation: Operation) {
         (operation.kind == .read ? reads : writes).append(operation)
     }

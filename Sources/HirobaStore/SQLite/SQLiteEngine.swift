@@ -102,6 +102,8 @@ final class SQLiteEngine: Engine {
         }
     }
 
+    var waitingWrites: Int { writes.count }
+
     func submit(_ operation: Operation) {
         (operation.kind == .read ? reads : writes).append(operation)
     }
