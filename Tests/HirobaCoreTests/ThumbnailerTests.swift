@@ -176,9 +176,10 @@ struct ThumbnailerTests {
         #expect(thumbnailer.processIDs == [])
     }
 
-    @Test("When as many jobs wait as may, the next one is told so; stopping fails the others")
+    @Test("When as many jobs wait as may, the next one is told so; stopping fails the others", .timeLimit(.minutes(1)))
     func busy() async throws {
         var options = Thumbnailer.Options()
+        options.deadline = .seconds(3600)
         options.children = 1
         options.queue = 1
         let thumbnailer = Thumbnailer(executable: Self.hangingProgram, options: options)
