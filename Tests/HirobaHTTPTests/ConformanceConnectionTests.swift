@@ -444,9 +444,11 @@ extension Conformance {
                 }
                 let connection = try server.connect()
                 try await connection.send(get("/short"))
-                let head = try await connection.answerHead()
-                let rest = try await connection.rest()
-                #expect(head.status == 500 || rest.count < 1 << 20)
+                do {
+                    #expect(try await connection.answer().status == 500)
+                } catch RawError.closed {
+                    // The head was out before anybody knew: cut off, so that nobody takes it for whole.
+                }
             }
         }
 
