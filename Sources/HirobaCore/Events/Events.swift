@@ -22,60 +22,60 @@ package struct Events: Sendable {
         }
         let mailbox = Mailbox(most: desk.limits.liveBuffer)
         let stream = LiveEvents(mailbox)
-        let start = try await feed.add(mailbox, access: access, session: session, topic: topic?.text)
+        let told = try await feed.add(mailbox, access: access, session: session, topic: topic?.text)
         // Once more with the caller: the session may have ended before the feed knew that somebody listens by it.
         let limits = desk.limits
-        let missed = try await desk.read(caller) { db, _ in
-            try position.map { try Missed($0, until: start, limits, in: db) } ?? .nothing
+        let beginning = try await desk.read(caller) { db, _ in
+            try Beginning(from: position, toldUntil: told, limits, in: db)
         }
-        switch missed {
-        case .nothing:
-            mailbox.begin(with: [.ready(at: start.position.text(of: start.epoch))])
-        case .ahead(let position):
-            await feed.skip(mailbox, to: position)
-            mailbox.begin(with: [.ready(at: position.text(of: start.epoch))])
-        case .news(let news):
-            let told = news.filter { (topic == nil || topic?.text == $0.topic) && $0.mayBeTold(to: access) }
-            mailbox.begin(with: [.ready(at: position ?? "")] + told.map(\.event))
-        case .unknown:
-            let id = start.position.text(of: start.epoch)
-            mailbox.begin(with: [.ready(at: id), .resync(at: id)])
-        }
+        // What the feed has put into the mailbox since then and is told here, or was known before, is told once.
+        await feed.skip(mailbox, to: beginning.until)
+        let missed = beginning.missed.filter { (topic == nil || topic?.text == $0.topic) && $0.mayBeTold(to: access) }
+        let first = [LiveEvent.ready(at: beginning.from, told.epoch)]
+        let resync = beginning.isUnknown ? [LiveEvent.resync(at: beginning.from, told.epoch)] : []
+        mailbox.begin(with: first + resync + missed.map(\.event), after: beginning.until)
         return stream
     }
 
     /// How long the oldest event that cannot be told yet has been waiting.
     package var lag: Duration { get async { await feed.lag } }
 
-    private enum Missed: Sendable {
-        case nothing
-        case news([News])
-        /// The caller has heard more, from another node, than this one has read.
-        case ahead(Position)
-        /// The position is not ours, too old, or too much has happened since.
-        case unknown
+    /// Where a stream takes up.
+    private struct Beginning: Sendable {
+        /// What the listener knows.
+        var from: Position
+        /// What happened since, up to `until`.
+        var missed: [News] = []
+        var until: Position
+        /// The position asked for is not ours or too old, or too much has happened since.
+        var isUnknown = false
 
-        init(_ text: String, until start: (epoch: String, position: Position), _ limits: Limits, in db: Transaction)
-            throws
-        {
+        init(
+            from text: String?, toldUntil told: (epoch: String, position: Position), _ limits: Limits,
+            in db: Transaction
+        ) throws {
             let history = try Spine.history(in: db)
-            guard history.epoch == start.epoch, let position = Position(text, of: history.epoch),
-                position >= history.floor
-            else {
-                self = .unknown
+            guard history.epoch == told.epoch else {
+                // The feed will notice as well and tell everyone.
+                (from, until, isUnknown) = (told.position, told.position, true)
                 return
             }
-            if position > start.position {
-                self = try Spine.exists(position, in: db) ? .ahead(position) : .unknown
-                return
+            let now = max(told.position, try Spine.head(in: db))
+            (from, until) = (now, now)
+            guard let text else { return }
+            isUnknown = true
+            guard let position = Position(text, of: history.epoch), position >= history.floor else { return }
+            if position > now {
+                // Heard from another node that has read further than this one can.
+                guard try Spine.exists(position, in: db) else { return }
+                (from, until) = (position, position)
+            } else {
+                let entries = try Spine.entries(after: position, most: limits.liveReplay + 1, in: db)
+                guard entries.count <= limits.liveReplay else { return }
+                missed = try News.read(entries, epoch: history.epoch, in: db)
+                (from, until) = (position, entries.last?.position ?? position)
             }
-            let entries = try Spine.entries(after: position, most: limits.liveReplay + 1, in: db)
-                .prefix { $0.position <= start.position }
-            guard entries.count <= limits.liveReplay else {
-                self = .unknown
-                return
-            }
-            self = .news(try News.read(Array(entries), epoch: history.epoch, in: db))
+            isUnknown = false
         }
     }
 

@@ -137,7 +137,7 @@ actor Feed {
             self.place = found
             for index in subscribers.indices {
                 subscribers[index].after = found.position
-                subscribers[index].mailbox.put(.resync(at: found.position.text(of: found.epoch)))
+                subscribers[index].mailbox.put(.resync(at: found.position, found.epoch))
             }
             return .some
         }

@@ -8,6 +8,14 @@ package struct LiveEvent: Sendable {
     package let id: String
     /// JSON: the item, or what is left to say of it. Shared by all who are told.
     package let data: [UInt8]
+    let position: Position
+
+    init(_ name: LiveEventName, at position: Position, _ epoch: String, data: [UInt8]) {
+        self.name = name
+        self.position = position
+        self.data = data
+        id = position.text(of: epoch)
+    }
 }
 
 /// What one subscriber is told, for as long as somebody iterates. Letting go of it ends the subscription.
@@ -65,9 +73,13 @@ final class Mailbox: Sendable {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Puts events before those that wait already. Called once, before anybody takes any.
-    func begin(with events: [LiveEvent]) {
-        state.withLock { $0.events.insert(contentsOf: events, at: 0) }
+    /// Puts events before those that wait already, of which those up to `position` are dropped. Called once, before
+    /// anybody takes any.
+    func begin(with events: [LiveEvent], after position: Position) {
+        state.withLock { state in
+            state.events.removeAll { $0.position <= position }
+            state.events.insert(contentsOf: events, at: 0)
+        }
     }
 
     /// Hands the event over. When too many wait already, all of them are replaced by one `resync` from here.
@@ -79,7 +91,7 @@ final class Mailbox: Sendable {
                 return waiting
             }
             if state.events.count - state.taken >= most {
-                state.events = [.resync(at: event.id)]
+                state.events = [LiveEvent(resyncInsteadOf: event)]
                 state.taken = 0
             } else {
                 state.events.append(event)
@@ -120,9 +132,17 @@ final class Mailbox: Sendable {
 }
 
 extension LiveEvent {
-    static func ready(at id: String) -> LiveEvent { LiveEvent(name: .ready, id: id, data: emptyObject) }
+    static func ready(at position: Position, _ epoch: String) -> LiveEvent {
+        LiveEvent(.ready, at: position, epoch, data: emptyObject)
+    }
 
-    static func resync(at id: String) -> LiveEvent { LiveEvent(name: .resync, id: id, data: emptyObject) }
+    static func resync(at position: Position, _ epoch: String) -> LiveEvent {
+        LiveEvent(.resync, at: position, epoch, data: emptyObject)
+    }
+
+    fileprivate init(resyncInsteadOf event: LiveEvent) {
+        (name, id, position, data) = (.resync, event.id, event.position, Self.emptyObject)
+    }
 
     private static let emptyObject = Array("{}".utf8)
 }

@@ -4,18 +4,18 @@ internal import HirobaStore
 
 /// An event as it is told: encoded once for everybody, with what decides who may hear it.
 struct News: Sendable {
-    let position: Position
     let event: LiveEvent
     let topic: String
     /// All of them must let the listener read.
     let lists: [AccessList]
     let isPublic: Bool
 
+    var position: Position { event.position }
+
     private init(
         _ entry: Spine.Entry, _ name: LiveEventName, epoch: String, topic: String, lists: [AccessList], data: [UInt8]
     ) {
-        position = entry.position
-        event = LiveEvent(name: name, id: entry.position.text(of: epoch), data: data)
+        event = LiveEvent(name, at: entry.position, epoch, data: data)
         self.topic = topic
         self.lists = lists
         isPublic = lists.allSatisfy(Access.anyone.matches)
