@@ -53,9 +53,7 @@ public struct APIClient<API: APIDescription>: Sendable {
     /// Sends a request and waits for the head of its answer, whose body is still to come.
     ///
     /// - Throws: whatever an answer without success says, once its body has been read.
-    public func answer(
-        to request: APIRequest, uploadProgress: UploadProgress? = nil
-    ) async throws(ClientError) -> TransportAnswer {
+    public func answer(to request: APIRequest) async throws(ClientError) -> TransportAnswer {
         var request = request
         try await api.authorize(&request)
         guard let url = request.url(below: api.baseURL) else {
@@ -64,7 +62,7 @@ public struct APIClient<API: APIDescription>: Sendable {
         let answer = try await transport.start(
             TransportRequest(
                 method: request.method.rawValue, url: url, headers: request.headers, body: request.body,
-                uploadProgress: uploadProgress))
+                uploadProgress: request.uploadProgress))
         guard (200..<300).contains(answer.status) else {
             // An error's body is only for words; one that breaks off or never ends does not hide the status.
             let body = (try? await collect(answer.body)) ?? []

@@ -17,6 +17,8 @@ public struct APIRequest: Sendable {
     public var headers = HeaderFields()
     /// The body.
     public var body: RequestBody = .none
+    /// Told how far the body has gone.
+    public var uploadProgress: UploadProgress?
 
     /// A request.
     public init(method: APIMethod, path: String, query: String? = nil) {
