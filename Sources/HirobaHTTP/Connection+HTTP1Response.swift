@@ -4,17 +4,23 @@ extension Connection {
     func send(_ response: HTTPResponse, for head: HTTP1Head) async -> Bool {
         var response = response
         var file: OpenFile?
+        var isFault = false
         if case .file(let path, let offset, let length) = response.body, response.status.allowsBody {
             file = await openFile(path, holding: offset, length)
             guard phase == .serving else { return false }
-            if file == nil { response = .text(.internalServerError, "The file cannot be sent.\n") }
+            if file == nil {
+                isFault = true
+                response = .text(.internalServerError, "The file cannot be sent.\n")
+            }
         }
         if !(200..<1000).contains(response.status.rawValue) {
             server.observe(.fault("a handler answered with the status \(response.status.rawValue)"))
             response = .text(.internalServerError, "The answer is not well formed.\n")
         }
         let framing = framing(of: response, for: head)
-        let goesOn = head.keepsAlive && !isStopping && !isHalfClosed && framing != .untilClose && canDiscardBody()
+        let goesOn =
+            head.keepsAlive && !isStopping && !isHalfClosed && framing != .untilClose && canDiscardBody()
+            && !isFault
         let hasBody = head.method != .head && response.status.allowsBody
 
         var out = loop.takeBuffer()
@@ -127,7 +133,6 @@ extension Connection {
     /// Says that the answer is still alive, if nothing else did of late.
     func beat() {
         deadlines.heartbeat = .max
-        if phase == .http2 { return }
         guard phase == .serving, exchange.isAnswerOpen, let bytes = exchange.heartbeat else { return }
         if loop.now >= exchange.lastWrite + exchange.heartbeatInterval {
             exchange.lastWrite = loop.now

@@ -65,6 +65,12 @@ actor Connection {
 
     // HTTP/2
     var http2: HTTP2Session?
+    /// Output waits for the end of the batch of input that is being dealt with.
+    var isPumpHeld = false
+    /// There are no streams, and the idle time runs.
+    var isIdle = true
+    /// Handler tasks, those of streams that were reset included.
+    var streamTasks = 0
 
     init(
         socket: CInt, peer: SocketAddress, network: String, isRefused: Bool, tls: TLSContext?, loop: EventLoop,
@@ -159,7 +165,7 @@ actor Connection {
         case .handshake: close()
         case .head: if reader.bufferedBytes == 0 { startClosing() }
         case .serving: if exchange.isEndless { task?.cancel() }
-        case .http2: http2?.beginStopping()
+        case .http2: stopHTTP2()
         case .closing, .closed: break
         }
     }
@@ -273,7 +279,7 @@ actor Connection {
             } else {
                 startClosing()
             }
-        case .http2: http2?.tick()
+        case .http2: http2Tick()
         case .closed: break
         }
     }
