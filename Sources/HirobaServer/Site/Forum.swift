@@ -161,7 +161,7 @@ extension Site {
                     refusal.field = nil
                 }
                 guard !request.wantsJSON else {
-                    return .refusal(refusal.status, message: refusal.message, field: refusal.field)
+                    return .refusal(refusal)
                 }
                 var state = Self.emptyForm()
                 state.values = ["title": form["title"], "text": form["text"]]
@@ -236,7 +236,11 @@ extension Site {
             return .seeOther(address)
         } catch let error as HirobaError where error.code == .forbidden || error.code == .unauthorized {
             // Whoever never posted owns nothing, and is refused like anybody else.
-            if request.wantsJSON { return .refusal(.forbidden, message: visitor.texts.deleteRefused, field: nil) }
+            if request.wantsJSON {
+                return .refusal(
+                    SiteRefusal(
+                        status: .forbidden, title: visitor.texts.refusedTitle, message: visitor.texts.deleteRefused))
+            }
             return try await refused(&visitor, visitor.texts.deleteRefused)
         }
     }

@@ -105,8 +105,8 @@ extension Site {
     enum Answer: Sendable {
         case page(HTML, HTTPStatus = .ok)
         case seeOther(String)
-        /// A form of a script was refused; says why, and which field is at fault.
-        case refusal(HTTPStatus, message: String, field: String?)
+        /// A sentence, on a page or for the script that asked.
+        case refusal(SiteRefusal)
     }
 
     typealias PageHandler = @Sendable (inout Visitor) async throws -> Answer
@@ -126,7 +126,7 @@ extension Site {
         do {
             answer = try await handler(&visitor)
         } catch {
-            answer = failure(error, visitor, request)
+            answer = .refusal(refusal(for: error, visitor, request))
         }
         return response(to: request, answer, visitor)
     }
@@ -144,25 +144,38 @@ extension Site {
     private func response(to request: HTTPRequest, _ answer: Answer, _ visitor: Visitor) -> HTTPResponse {
         var response: HTTPResponse
         switch answer {
-        case .page(let page, let status):
-            response = HTTPResponse(
-                status, headers: ["Content-Type": "text/html; charset=utf-8"], body: .bytes(page.documentBytes))
-            response.headers.add("Content-Security-Policy", Self.contentPolicy)
-            response.headers.add("X-Content-Type-Options", "nosniff")
-            response.headers.add("Referrer-Policy", "same-origin")
-            response.headers.add("Cross-Origin-Opener-Policy", "same-origin")
+        case .page(let page, let status): response = Self.document(page, status)
         case .seeOther(let address) where request.wantsJSON:
             response = Self.json(.ok, [("location", address)])
         case .seeOther(let address):
             response = HTTPResponse(.seeOther, headers: ["Location": address])
-        case .refusal(let status, let message, let field):
-            response = Self.json(status, [("message", message)] + (field.map { [("field", $0)] } ?? []))
+        case .refusal(let refusal) where request.wantsJSON:
+            let field = refusal.field.map { [("field", $0)] } ?? []
+            response = Self.json(refusal.status, [("message", refusal.message)] + field)
+        case .refusal(let refusal):
+            let page = HTML.messagePage(
+                context(visitor, request), title: refusal.title, text: refusal.message,
+                isRefusal: request.method != .get)
+            response = Self.document(page, refusal.status)
+        }
+        if response.status == .serviceUnavailable || response.status == .tooManyRequests {
+            response.headers["Retry-After"] = "5"
         }
         // The same address has other words for other people and languages.
         response.headers.add("Cache-Control", "private, no-cache")
         response.headers.add("Vary", "Accept, Accept-Language, Cookie")
         for cookie in visitor.cookies { response.headers.add("Set-Cookie", cookie) }
         return response
+    }
+
+    private static func document(_ page: HTML, _ status: HTTPStatus) -> HTTPResponse {
+        HTTPResponse(
+            status,
+            headers: [
+                "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": contentPolicy,
+                "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
+                "Cross-Origin-Opener-Policy": "same-origin",
+            ], body: .bytes(page.documentBytes))
     }
 
     /// Nothing but our own files may run, draw or be sent to.
@@ -230,16 +243,6 @@ extension Site {
                 status: Self.status(of: error.code), title: texts.refusedTitle,
                 message: error.sentence[visitor.language], field: error.field)
         }
-    }
-
-    /// The page or the script's answer for a failure that nobody handled on the way.
-    private func failure(_ error: any Error, _ visitor: Visitor, _ request: HTTPRequest) -> Answer {
-        let refusal = refusal(for: error, visitor, request)
-        if request.wantsJSON { return .refusal(refusal.status, message: refusal.message, field: refusal.field) }
-        return .page(
-            .messagePage(
-                context(visitor, request), title: refusal.title, text: refusal.message,
-                isRefusal: request.method != .get), refusal.status)
     }
 
     private static func status(of code: ErrorCode) -> HTTPStatus {

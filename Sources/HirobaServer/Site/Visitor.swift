@@ -101,7 +101,7 @@ struct Visitor: Sendable {
             let (tag, parameters) = HeaderParameters.parse(range)
             guard let language = Language(rawValue: String(tag.prefix { $0 != "-" })) else { continue }
             let weight = parameters["q"].flatMap(Double.init) ?? 1
-            if weight > 0, weight > best?.weight ?? 0 { best = (language, weight) }
+            if weight > best?.weight ?? 0 { best = (language, weight) }
         }
         return best?.language ?? .english
     }
