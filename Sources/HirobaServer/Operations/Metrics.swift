@@ -1,0 +1,111 @@
+import HirobaThreads
+
+/// Numbers about requests, by route, and whatever else the program wants to show, as Prometheus text.
+package final class Metrics: Sendable {
+    /// What is counted for one route. A request touches only this, under a lock of its own.
+    package final class Route: Sendable {
+        struct State {
+            var statuses: [(status: Int, count: Int)] = []
+            var buckets = [Int](repeating: 0, count: Metrics.bounds.count)
+            var count = 0
+            var microseconds = 0
+            var bytes = 0
+        }
+
+        let method: String
+        let template: String
+        let state = Lock(State())
+
+        init(method: String, template: String) { (self.method, self.template) = (method, template) }
+
+        package func record(status: Int, microseconds: Int, bytes: Int) {
+            state.withLock { state in
+                if let index = state.statuses.firstIndex(where: { $0.status == status }) {
+                    state.statuses[index].count += 1
+                } else {
+                    state.statuses.append((status, 1))
+                }
+                state.count += 1
+                state.microseconds += microseconds
+                state.bytes += bytes
+                if let index = Metrics.bounds.firstIndex(where: { microseconds <= $0 }) { state.buckets[index] += 1 }
+            }
+        }
+    }
+
+    /// A number asked for when somebody looks.
+    package struct Gauge: Sendable {
+        package var name: String
+        package var help: String
+        package var value: @Sendable () -> Double?
+
+        package init(name: String, help: String, value: @escaping @Sendable () -> Double?) {
+            (self.name, self.help, self.value) = (name, help, value)
+        }
+    }
+
+    /// Upper bounds of the durations' buckets, in microseconds.
+    static let bounds = [
+        100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
+        10_000_000,
+    ]
+
+    private struct State {
+        var routes: [Route] = []
+        var gauges: [Gauge] = []
+    }
+
+    private let state = Lock(State())
+
+    package init() {}
+
+    package func route(method: String, template: String) -> Route {
+        state.withLock { state in
+            if let route = state.routes.first(where: { $0.method == method && $0.template == template }) {
+                return route
+            }
+            let route = Route(method: method, template: template)
+            state.routes.append(route)
+            return route
+        }
+    }
+
+    package func add(_ gauge: Gauge) { state.withLock { $0.gauges.append(gauge) } }
+
+    /// The Prometheus text format, version 0.0.4.
+    package func text() -> String {
+        let (routes, gauges) = state.withLock { ($0.routes, $0.gauges) }
+        var requests = "# HELP hiroba_requests_total Requests answered.\n# TYPE hiroba_requests_total counter\n"
+        var durations = """
+            # HELP hiroba_request_duration_seconds Time from the request's head to the answer's head.
+            # TYPE hiroba_request_duration_seconds histogram
+
+            """
+        for route in routes {
+            let numbers = route.state.withLock { $0 }
+            guard numbers.count > 0 else { continue }
+            let labels = "method=\"\(route.method)\",route=\"\(route.template)\""
+            for (status, count) in numbers.statuses {
+                requests += "hiroba_requests_total{\(labels),status=\"\(status)\"} \(count)\n"
+            }
+            var total = 0
+            for (bound, count) in zip(Metrics.bounds, numbers.buckets) {
+                total += count
+                let seconds = Double(bound) / 1_000_000
+                durations += "hiroba_request_duration_seconds_bucket{\(labels),le=\"\(seconds)\"} \(total)\n"
+            }
+            durations += """
+                hiroba_request_duration_seconds_bucket{\(labels),le="+Inf"} \(numbers.count)
+                hiroba_request_duration_seconds_sum{\(labels)} \(Double(numbers.microseconds) / 1_000_000)
+                hiroba_request_duration_seconds_count{\(labels)} \(numbers.count)
+
+                """
+        }
+        var text = requests + durations
+        for gauge in gauges {
+            guard let value = gauge.value() else { continue }
+            text += "# HELP \(gauge.name) \(gauge.help)\n# TYPE \(gauge.name) gauge\n\(gauge.name) \(value)\n"
+        }
+        return text
+    }
+}

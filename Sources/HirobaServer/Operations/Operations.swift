@@ -1,0 +1,56 @@
+import Glibc
+import HirobaCore
+import HirobaHTTP
+import HirobaStore
+
+/// What those who run the program ask it: is it alive, can it work, how is it doing.
+struct Operations: Sendable {
+    private let database: Database
+    private let blobs: String
+    private let metrics: Metrics
+    private let readers: TrustedProxies
+
+    init(_ configuration: Configuration, database: Database, core: Core, metrics: Metrics) {
+        self.database = database
+        self.metrics = metrics
+        blobs = configuration.blobsFolder
+        readers = TrustedProxies(configuration.metricsReaders)
+    }
+
+    func register(on routes: inout Routes) {
+        // Alive: the loop answers. Restarting helps when it does not.
+        routes.on(.get, "/healthz") { _, _ in Self.answer(.ok, "ok\n") }
+        // Ready: database and files work. A balancer sends requests elsewhere while they do not.
+        routes.on(.get, "/readyz") { _, _ in
+            guard await database.isHealthy else {
+                return Self.answer(.serviceUnavailable, "The database does not answer.\n")
+            }
+            guard canWriteFiles else { return Self.answer(.serviceUnavailable, "Files cannot be written.\n") }
+            return Self.answer(.ok, "ready\n")
+        }
+        routes.on(.get, "/metrics") { request, _ in
+            guard readers.contains(request.peer.ip) else { return try await Self.nothing(request) }
+            var response = Self.answer(.ok, metrics.text())
+            response.headers["Content-Type"] = "text/plain; version=0.0.4; charset=utf-8"
+            return response
+        }
+    }
+
+    /// Two system calls that answer from memory, so they may run on the loop.
+    private var canWriteFiles: Bool {
+        var space = statvfs()
+        guard access(blobs, W_OK) == 0, statvfs(blobs, &space) == 0 else { return false }
+        // Less than 16 MiB: an upload would fail halfway.
+        return UInt64(space.f_bavail) * UInt64(space.f_frsize) >= 16 << 20
+    }
+
+    private static func nothing(_ request: HTTPRequest) async throws -> HTTPResponse {
+        answer(.notFound, "There is nothing here.\n")
+    }
+
+    private static func answer(_ status: HTTPStatus, _ text: String) -> HTTPResponse {
+        var response = HTTPResponse.text(status, text)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+    }
+}
