@@ -111,7 +111,7 @@ let package = Package(
             name: "HirobaServerTests",
             dependencies: [
                 "HirobaServer", "HirobaCore", "HirobaContract", "HirobaClient", "HirobaHTTP", "HirobaStore",
-                "HirobaJSON", "TestSupport",
+                "HirobaJSON", "HirobaThreads", "TestSupport",
             ],
             swiftSettings: common),
         .target(

@@ -1,0 +1,188 @@
+package import HirobaCore
+import HirobaHTTP
+import HirobaStore
+import HirobaThreads
+
+/// The running program: everything the configuration asks for, put together and started.
+///
+/// What each part needs arrives in its initialiser; this is the one place that knows them all.
+package final class HirobaApp: Sendable {
+    /// Where people reach it.
+    package let address: String
+    /// The port listened on, also when the system chose it.
+    package let port: Int
+    package let core: Core
+
+    private let folder: DataFolder
+    private let database: Database
+    private let server: HTTPServer
+    private let thumbnailer: Thumbnailer
+    private let workers: Task<Void, Never>
+    private let log: Log
+
+    private init(
+        address: String, port: Int, core: Core, folder: DataFolder, database: Database, server: HTTPServer,
+        thumbnailer: Thumbnailer, log: Log
+    ) {
+        self.address = address
+        self.port = port
+        self.core = core
+        self.folder = folder
+        self.database = database
+        self.server = server
+        self.thumbnailer = thumbnailer
+        self.log = log
+        workers = Task { await core.run() }
+    }
+
+    /// Opens the data folder, brings the database up to date, and serves.
+    package static func start(_ configuration: Configuration, log: Log) async throws -> HirobaApp {
+        try await start(configuration, in: DataFolder(path: configuration.data), log: log)
+    }
+
+    /// `start` with an example community in the folder, which `fresh` empties first.
+    package static func demo(_ configuration: Configuration, fresh: Bool, log: Log) async throws -> HirobaApp {
+        let folder = try DataFolder(path: configuration.data)
+        if fresh {
+            guard configuration.database == nil, configuration.blobs == nil else {
+                throw StartFailure(
+                    "--fresh empties the demo's own folder only; it goes with neither --database nor --blobs.")
+            }
+            guard folder.isEmpty || folder.has(demoMark) else {
+                throw StartFailure("The folder \(folder.path) was not made by the demo; --fresh will not empty it.")
+            }
+            try folder.empty()
+        }
+        if folder.isEmpty { try folder.mark(demoMark) }
+        let secret = try folder.secret("demo")
+        return try await start(configuration, in: folder, log: log) { core in
+            try await DemoCommunity.fill(secret: secret, core: core)
+        }
+    }
+
+    /// Brings the database up to date and goes away again.
+    /// - Returns: the names of the steps that were missing.
+    package static func migrate(_ configuration: Configuration) async throws -> [String] {
+        let folder = try DataFolder(path: configuration.data)
+        defer { folder.release() }
+        // Opened without steps of our own, a database shows what it has and stays as it is.
+        let before = try await openDatabase(configuration, migrations: [])
+        let names = try await before.appliedMigrations()
+        await before.close()
+        let database = try await openDatabase(configuration)
+        await database.close()
+        return Schema.migrations.map(\.name).filter { !names.contains($0) }
+    }
+
+    private static let demoMark = "demo"
+
+    /// What is done with a core, on a clock of one's own choice, before anybody is served.
+    typealias Preparation = ((Clock) -> Core) async throws -> Void
+
+    private static func start(
+        _ configuration: Configuration, in folder: DataFolder, log: Log, prepare: Preparation = { _ in }
+    ) async throws -> HirobaApp {
+        let database = try await openDatabase(configuration)
+        return try await start(configuration, in: folder, database, log, prepare: prepare)
+    }
+
+    /// The rest of the way, with a database that is open. `stop()` closes it, and so does a failure here.
+    static func start(
+        _ configuration: Configuration, in folder: DataFolder, _ database: Database, _ log: Log,
+        pictures: (any PictureMaker)? = nil, prepare: Preparation = { _ in }
+    ) async throws -> HirobaApp {
+        let thumbnailer = Thumbnailer()
+        do {
+            allowManyFiles()
+            let blobs = try await FolderBlobStore.open(configuration.blobsFolder)
+            var options = Core.Options()
+            options.limits.uploadBytes = configuration.uploadBytes
+            options.report = { error in log.note("A worker failed: \(error.cause ?? error.sentence.en)") }
+            let makeCore = { [options] clock in
+                Core(
+                    database: database, blobs: blobs, pictures: pictures ?? thumbnailer, clock: clock, options: options)
+            }
+            try await prepare(makeCore)
+
+            let core = makeCore(.system)
+            let surface = try Surface(configuration, core: core, database: database, folder: folder, log: log)
+            let server = try HTTPServer(
+                configuration: serverConfiguration(configuration, surface), handler: { await surface.answer($0) })
+            let port: Int
+            do {
+                port = try await server.start().port
+            } catch {
+                throw StartFailure("\(configuration.listen) cannot be listened on: \(error)")
+            }
+            return HirobaApp(
+                address: configuration.address(port: port), port: port, core: core, folder: folder,
+                database: database, server: server, thumbnailer: thumbnailer, log: log)
+        } catch {
+            thumbnailer.stop()
+            await database.close()
+            throw error
+        }
+    }
+
+    /// Reads the TLS files again. A bad file is told in the log, and the old certificate stays in use.
+    package func reloadCertificates() {
+        do {
+            try server.reloadCertificates()
+            log.note("The certificate was read again.")
+        } catch {
+            log.note("The certificate could not be read again: \(error)")
+        }
+    }
+
+    /// Accepts nobody any more, finishes what was begun, writes what was answered. Takes 8 seconds at most.
+    package func stop() async {
+        await server.stop(grace: .seconds(8))
+        workers.cancel()
+        await workers.value
+        thumbnailer.stop()
+        await database.close()
+        log.flush()
+        folder.release()
+    }
+
+    // MARK: - Parts
+
+    static func location(_ configuration: Configuration) -> Database.Location {
+        configuration.database.map { .postgres(url: $0) } ?? .sqlite(path: configuration.databaseFile)
+    }
+
+    private static func openDatabase(
+        _ configuration: Configuration, migrations: [Migration] = Schema.migrations
+    ) async throws -> Database {
+        do {
+            return try await Database.open(location(configuration), migrations: migrations)
+        } catch {
+            throw StartFailure("The database cannot be opened: \(error).")
+        }
+    }
+
+    private static func serverConfiguration(
+        _ configuration: Configuration, _ surface: Surface
+    ) -> HTTPServerConfiguration {
+        var limits = HTTPLimits()
+        limits.headBytes = configuration.headBytes
+        limits.headTime = configuration.headTime
+        limits.idleTime = configuration.idleTime
+        limits.connections = configuration.connections
+        limits.connectionsPerAddress = configuration.connectionsPerAddress
+        var tls: HTTPServerConfiguration.TLSFiles?
+        if let certificate = configuration.certificate, let key = configuration.key {
+            tls = .init(certificate: certificate, key: key)
+        }
+        return HTTPServerConfiguration(
+            host: configuration.listen.host.isEmpty ? "::" : configuration.listen.host, port: configuration.listen.port,
+            tls: tls, loops: configuration.loops ?? processors(), limits: limits, observe: surface.observe)
+    }
+}
+
+/// Why the program did not start; a sentence for people.
+package struct StartFailure: Error, Equatable, CustomStringConvertible {
+    package var description: String
+
+    init(_ description: String) { self.description = description }
+}
