@@ -19,7 +19,7 @@ extension Connection {
         }
         let framing = framing(of: response, for: head)
         let goesOn =
-            head.keepsAlive && !isStopping && !isHalfClosed && framing != .untilClose && canDiscardBody()
+            head.keepsAlive && !isStopping && framing != .untilClose && canDiscardBody()
             && !isFault
         let hasBody = head.method != .head && response.status.allowsBody
 

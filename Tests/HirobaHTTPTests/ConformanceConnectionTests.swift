@@ -76,6 +76,19 @@ extension Conformance {
             }
         }
 
+        @Test("every request sent before the client closed its side is answered", arguments: Engine.allCases)
+        func halfClosedAfterMany(engine: Engine) async throws {
+            try await withServer(engine, handler: echo) { server in
+                for _ in 1...200 {
+                    let connection = try server.connect()
+                    try await connection.send(get("/1") + get("/2") + get("/3"))
+                    await connection.finishSending()
+                    for number in 1...3 { #expect(try await connection.answer().text == "GET /\(number) ") }
+                    #expect(try await connection.isClosed())
+                }
+            }
+        }
+
         // MARK: Pipelining
 
         @Test("pipelined requests are answered in order, though the first takes longest", arguments: Engine.allCases)
