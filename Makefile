@@ -62,6 +62,8 @@ sanitize: test-dependencies ## Runs the Swift tests under the address and the th
 crash: test-build ## Kills the server CRASH_KILLS (50) times under load, on both databases, and looks for lost writes.
 	$(call say,Killing the server $(CRASH_KILLS) times on each database)
 	HIROBA_CRASH_KILLS=$(CRASH_KILLS) $(PYTHON) -m pytest Tests/Crash
+	$(call say,Cutting the power at every fsync)
+	DURABILITY_POINTS=all $(PYTHON) -m pytest Tests/Durability
 
 clean: ## Deletes what was built, and the Python environment.
 	rm -rf .build .build-address .build-thread .venv
@@ -83,4 +85,4 @@ test-swift: test-build
 
 test-running: test-swift
 	$(call say,Tests of the running program)
-	$(PYTHON) -m pytest Tests/Clients Tests/EndToEnd Tests/Browser Tests/Crash
+	$(PYTHON) -m pytest Tests/Durability Tests/Clients Tests/EndToEnd Tests/Browser Tests/Crash

@@ -114,6 +114,10 @@ let package = Package(
                 "HirobaJSON", "HirobaThreads", "TestSupport",
             ],
             swiftSettings: common),
+        // The writing program of Tests/Durability.
+        .executableTarget(
+            name: "store-writer", dependencies: ["HirobaStore"], path: "Tests/Durability/Writer",
+            swiftSettings: common),
         .target(
             name: "TestSupport", dependencies: ["HirobaStore", "CPostgres"], path: "Tests/Support",
             swiftSettings: common),

@@ -157,8 +157,7 @@ extension ClientError {
         case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff: kind = .offline
         case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed: kind = .unreachable
         case .timedOut: kind = .timedOut
-        // On Linux a connection that broke during the body or before the head has no code of its own.
-        case .networkConnectionLost, .badServerResponse, .cannotParseResponse, .zeroByteResource, .unknown: kind = .lost
+        case .networkConnectionLost, .badServerResponse: kind = .lost
         case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
             .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
             kind = .untrusted

@@ -1,8 +1,3 @@
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
 package import HirobaContract
 internal import HirobaCrypto
 internal import HirobaStore
@@ -16,7 +11,7 @@ package struct Files: Sendable {
     let thumbnailsInTheMaking = SingleFlight<String>()
     let orphans = Orphans()
     /// Each of these holds a whole picture in memory, 20 MiB at most.
-    let pictureWork = Turnstile(atOnce: 2, queue: 64)
+    let pictureWork = Turnstile(atOnce: 4, queue: 64)
 }
 
 /// A file on its way to whoever asked for it.
@@ -134,9 +129,7 @@ extension Files {
                 """)
             try repeatable?.remember(file.id, of: member.user, in: db, at: now)
             try Event(.fileCreated, file.id, actor: member.user, read: .everyone, at: now).append(in: db)
-            let stored = StoredFile(
-                id: StoredFile.ID(rawValue: file.id), type: file.type, size: file.size, width: file.width,
-                height: file.height, createdAt: Date(milliseconds: now))
+            guard let stored = try Self.stored(file.id, in: db) else { throw HirobaError.notFound }
             return (stored, true)
         }
     }

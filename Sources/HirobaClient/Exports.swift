@@ -1,3 +1,0 @@
-// One import is all a file of an app needs: the calls and models come with the client.
-@_exported public import HirobaContract
-@_exported public import HirobaJSON
