@@ -12,10 +12,8 @@ struct HirobaAPI: APIDescription {
     var device: String?
     var keeper: SessionKeeper
 
-    static let version = "swift/1.0"
-
     func authorize(_ request: inout APIRequest) async throws(ClientError) {
-        request.headers[HeaderName.client] = Self.version
+        request.headers[HeaderName.client] = ClientVersion.current.description
         if !languages.isEmpty { request.headers["Accept-Language"] = languages.joined(separator: ", ") }
         if let device { request.headers["User-Agent"] = device }
         if request.headers["Authorization"] == nil, let token = try await keeper.signedIn()?.token {
