@@ -24,7 +24,8 @@ package struct HTTPLimits: Sendable, Hashable {
     package var halfClosedTime = Duration.milliseconds(500)
     /// Body bytes that are read and thrown away for a handler that did not want them, to keep the connection.
     package var drainBytes = 64 * 1024
-    /// Connections of the whole server. Over it: 503 with Retry-After. Each idle one costs about 2 KB.
+    /// Connections of the whole server. Over it: 503 with Retry-After. Each idle one costs about 2 KB. The server raises the
+    /// process's limit of file descriptors for it; where the hard limit is too low for that, it takes fewer.
     package var connections = 10_000
     /// Connections from one IPv4 address or one /64 of IPv6. Over it: 503 with Retry-After. Whole mobile networks and
     /// every proxy come from one address, so it is not small.

@@ -29,7 +29,8 @@ final class ServerState: Sendable {
 
     init(_ configuration: HTTPServerConfiguration, handler: @escaping HTTPHandler) throws {
         self.handler = handler
-        let limits = configuration.limits
+        var limits = configuration.limits
+        limits.connections = DescriptorLimit.raise(for: limits.connections)
         self.limits = limits
         readerLimits = HTTP1Reader.Limits(
             headBytes: limits.headBytes, headFields: limits.headFields, targetBytes: limits.targetBytes)
