@@ -5,10 +5,8 @@ extension Connection {
     func readHead() {
         guard let head = nextHead() else { return }
         loop.taskCount += 1
-        // Runs here and now until the handler waits for something; most requests are answered before this returns.
-        let task = Task.immediate(executorPreference: loop) { await serve(head) }
-        if phase == .serving { self.task = task }
-        if phase == .closed { task.cancel() }
+        // It runs in this turn of the loop. What the handler calls stays on the loop too, unless it has a thread of its own.
+        task = Task(executorPreference: loop) { await self.serve(head) }
     }
 
     /// - Returns: `nil` when there is none yet, or none to be had.
@@ -56,7 +54,7 @@ extension Connection {
             if !hasHeadStarted { deadlines.phase = loop.now + server.times.head }
             hasHeadStarted = true
         } else if isStopping {
-            return startClosing()
+            return close()
         } else {
             deadlines.phase = loop.now + server.times.idle
         }

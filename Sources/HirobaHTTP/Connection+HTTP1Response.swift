@@ -78,21 +78,16 @@ extension Connection {
                 return false
             }
         }
-        guard phase == .serving else { return false }
-        await takeTurn()
+        guard (try? await takeTurn(of: exchange.number)) != nil else { return false }
         exchange.isAnswerOpen = false
         deadlines.heartbeat = .max
         exchange.heartbeat = nil
-        guard phase == .serving, isChunked else { return phase == .serving }
-        return await write(HTTP1Writer.lastChunk)
+        return isChunked ? await write(HTTP1Writer.lastChunk) : true
     }
 
     func writePiece(_ bytes: [UInt8], of number: UInt64) async throws {
-        guard phase != .closed else { throw HTTPResponseWriterError.disconnected }
-        await takeTurn()
-        defer { endTurn() }
-        guard phase == .serving else { throw HTTPResponseWriterError.disconnected }
-        guard number == exchange.number, exchange.isAnswerOpen else { throw HTTPResponseWriterError.ended }
+        try await takeTurn(of: number)
+        defer { endTurn(of: number) }
         // An empty chunk would end the body.
         if bytes.isEmpty { return }
         exchange.lastWrite = loop.now
@@ -108,15 +103,19 @@ extension Connection {
         if !isWritten { throw HTTPResponseWriterError.disconnected }
     }
 
-    /// Waits until nobody else writes.
-    private func takeTurn() async {
-        while exchange.isWriting, phase == .serving {
+    /// Waits until nobody else writes to this answer.
+    private func takeTurn(of number: UInt64) async throws(HTTPResponseWriterError) {
+        while true {
+            guard phase == .serving else { throw .disconnected }
+            guard number == exchange.number, exchange.isAnswerOpen else { throw .ended }
+            if !exchange.isWriting { break }
             await withCheckedContinuation { exchange.writers.append($0) }
         }
         exchange.isWriting = true
     }
 
-    private func endTurn() {
+    private func endTurn(of number: UInt64) {
+        guard number == exchange.number else { return }
         exchange.isWriting = false
         if !exchange.writers.isEmpty { exchange.writers.removeFirst().resume() }
     }

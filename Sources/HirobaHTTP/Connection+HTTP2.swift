@@ -15,10 +15,7 @@ extension Connection {
         deadlines.phase = loop.now + server.times.idle
         arm()
         if !bytes.isEmpty {
-            isPumpHeld = true
-            let isGood = bytes.withUnsafeBytes { session.receive($0) }
-            isPumpHeld = false
-            guard isGood else { return close() }
+            guard bytes.withUnsafeBytes({ session.receive($0) }) else { return close() }
             startStreams()
         }
         http2Ready()
@@ -28,7 +25,6 @@ extension Connection {
     func http2Ready() {
         guard let session = http2 else { return }
         session.now = loop.now
-        isPumpHeld = true
         var turns = 0
         // While our answers are stuck nothing more is asked for, lest a client make us hold what it does not read.
         while canRead, pending.isEmpty, phase == .http2, turns < 8 {
@@ -41,25 +37,31 @@ extension Connection {
                 startStreams()
                 guard phase == .http2 else { return }
                 // What is to be said goes out between reads, so that acknowledgements do not pile up.
-                pumpOnce()
+                pumpNow()
             case .again: canRead = false
             case .end, .failed: return close()
             }
         }
-        isPumpHeld = false
         noteHead()
-        pump()
+        pumpNow()
         if canRead, pending.isEmpty, phase == .http2, turns == 8 {
             loop.execute { [self] in assumeIsolated { $0.http2Ready() } }
         }
     }
 
-    /// Sends what the session has to say. While a batch of input is dealt with, that waits for its end.
+    /// Sends what the session has to say, soon: what several streams say in one turn of the loop goes out together.
     func pump() {
-        if !isPumpHeld { pumpOnce() }
+        if isPumpScheduled { return }
+        isPumpScheduled = true
+        loop.execute { [self] in
+            assumeIsolated {
+                $0.isPumpScheduled = false
+                $0.pumpNow()
+            }
+        }
     }
 
-    private func pumpOnce() {
+    private func pumpNow() {
         guard let session = http2, phase == .http2 else { return }
         session.now = loop.now
         while true {

@@ -21,10 +21,7 @@ extension Connection {
                 loop.taskCount += 1
                 streamTasks += 1
                 let id = stream.id
-                let task = Task.immediate(executorPreference: loop) { await serveStream(id) }
-                if !stream.hasOutputEnded { stream.task = task }
-                if stream.isClosed { task.cancel() }
-                guard phase == .http2 else { return }
+                stream.task = Task(executorPreference: loop) { await self.serveStream(id) }
             }
         }
     }

@@ -65,8 +65,8 @@ actor Connection {
 
     // HTTP/2
     var http2: HTTP2Session?
-    /// Output waits for the end of the batch of input that is being dealt with.
-    var isPumpHeld = false
+    /// The loop will send what the session has to say.
+    var isPumpScheduled = false
     /// There are no streams, and the idle time runs.
     var isIdle = true
     /// Handler tasks, those of streams that were reset included.
@@ -163,19 +163,25 @@ actor Connection {
         isStopping = true
         switch phase {
         case .handshake: close()
-        case .head: if reader.bufferedBytes == 0 { startClosing() }
+        case .head: if reader.bufferedBytes == 0 { close() }
         case .serving: if exchange.isEndless { task?.cancel() }
         case .http2: stopHTTP2()
-        case .closing, .closed: break
+        case .closing:
+            deadlines.phase = min(deadlines.phase, loop.now + lingerTime)
+            arm()
+        case .closed: break
         }
     }
+
+    /// A server that stops waits less for clients to go.
+    private var lingerTime: UInt64 { isStopping ? server.times.linger / 8 : server.times.linger }
 
     /// Sends what is pending, says that nothing more comes, and waits a little for the client to see it.
     func startClosing() {
         guard phase != .closed, phase != .closing else { return }
         phase = .closing
         deadlines = Deadlines()
-        deadlines.phase = loop.now + server.times.linger
+        deadlines.phase = loop.now + lingerTime
         arm()
         continueClosing()
     }

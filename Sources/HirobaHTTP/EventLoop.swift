@@ -1,13 +1,14 @@
 import CLinux
 import Glibc
 import HirobaThreads
+import Synchronization
 
 /// One thread that waits for sockets, runs what its connections and their handlers do, and keeps their time.
 ///
 /// It is the serial executor of its connections and the task executor of the tasks that handlers run in, so that a request
 /// is served without changing threads.
 final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
-    // Unchecked because the compiler cannot see that everything but `shared` is touched on the loop's thread only.
+    // Unchecked because the compiler cannot see that everything but `shared` and `thread` is touched on the loop's thread only.
 
     /// Work handed over from other threads.
     private struct Shared {
@@ -30,7 +31,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private let shared = Lock(Shared())
     private let epoll: CInt
     private let wakeup: CInt
-    private var thread: pthread_t?
+    /// The loop's thread while it runs; no thread is called 0.
+    private let thread = Atomic<pthread_t>(0)
 
     private var local: [Work] = []
     private var members: [(member: Member, generation: UInt32)] = []
@@ -109,10 +111,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
     func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
-    var isOnLoop: Bool {
-        guard let thread else { return false }
-        return pthread_equal(thread, pthread_self()) != 0
-    }
+    var isOnLoop: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
     func checkIsolated() { precondition(isOnLoop, "this must run on the connection's own loop") }
     func isIsolatingCurrentContext() -> Bool? { isOnLoop }
@@ -120,7 +119,6 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     // MARK: The thread
 
     func start(name: String) {
-        // The thread writes its own identity before it runs anything that asks for it.
         startThread(name: name) { self.run() }
     }
 
@@ -133,7 +131,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     }
 
     private func run() {
-        thread = pthread_self()
+        // Only the thread itself can find its own name here, so no order is needed.
+        thread.store(pthread_self(), ordering: .relaxed)
         var events = [epoll_event](repeating: epoll_event(), count: 256)
         while true {
             let count = epoll_wait(epoll, &events, 256, timeout)
@@ -145,7 +144,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         }
         let onEnd = onEnd
         self.onEnd = nil
-        thread = nil
+        thread.store(0, ordering: .relaxed)
         onEnd?()
     }
 
@@ -153,7 +152,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         if !local.isEmpty { return 0 }
         // A loop that is to end looks again soon, because tasks end without an event.
         if isStopping { return 10 }
-        guard let wait = wheel.timeUntilNext(now: now) else { return -1 }
+        guard let wait = wheel.timeUntilNext(now: Self.clock()) else { return -1 }
         return CInt(min(wait, 60_000))
     }
 

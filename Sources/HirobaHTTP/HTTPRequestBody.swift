@@ -54,7 +54,6 @@ package struct HTTPRequestBody: AsyncSequence, Sendable {
             while true {
                 if all.count > limit { throw .tooLarge }
                 guard let more = try await source.next() else { return all }
-                if let length { all.reserveCapacity(length) }
                 all.append(contentsOf: more)
             }
         }

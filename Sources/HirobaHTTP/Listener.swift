@@ -38,6 +38,8 @@ final class Listener: @unchecked Sendable {
         isClosed = true
         if let token { loop.removeListener(token, descriptor: descriptor) }
         token = nil
+        // A child process that is just being started may still hold the socket; this ends it for everyone.
+        shutdown(descriptor, CInt(SHUT_RDWR))
         _ = Glibc.close(descriptor)
         if reserve >= 0 { _ = Glibc.close(reserve) }
     }

@@ -526,7 +526,7 @@ extension Conformance {
         @Test("an idle connection is told GOAWAY and closed", arguments: Engine.allCases)
         func idle(engine: Engine) async throws {
             var limits = HTTPLimits()
-            limits.idleTime = .milliseconds(200)
+            limits.idleTime = .seconds(1)
             try await withServer(engine, limits: limits, handler: echo) { server in
                 let client = try await HTTP2Client(port: server.port)
                 try await client.request(1, "GET", "/")

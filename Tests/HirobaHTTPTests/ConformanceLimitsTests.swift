@@ -108,7 +108,7 @@ extension Conformance {
             var limits = HTTPLimits()
             limits.bodyMinimumRate = 1000
             limits.bodyGraceTime = .milliseconds(100)
-            limits.idleTime = .milliseconds(100)
+            limits.idleTime = .milliseconds(500)
             let gate = Gate()
             try await withServer(engine, limits: limits) { request in
                 await gate.pass()
