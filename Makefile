@@ -47,8 +47,12 @@ format-check: ## Tells which Swift files are not laid out so, and changes none.
 docs: dependencies ## Writes the reference of the public libraries to .build/docs.
 	scripts/documentation
 
-bench: test-dependencies ## Measures CPU per request and memory beside a peer.
-	scripts/bench $(ARGS)
+bench: dependencies ## Measures CPU per request, memory and start beside nginx and PocketBase.
+	@scripts/install-dependencies --bench
+	@scripts/python-environment Bench/requirements.txt .venv-bench
+	swift build -c release --product hiroba-thumbnailer
+	swift build -c release --product hiroba
+	.venv-bench/bin/python Bench/bench.py --hiroba .build/release/hiroba --pocketbase .venv-bench/bin/pocketbase $(ARGS)
 
 fuzz: dependencies ## Feeds the HTTP/1.1 reader and JSON with random input, FUZZ_SECONDS (60) each.
 	FUZZ_SECONDS=$(FUZZ_SECONDS) Fuzz/run
@@ -66,7 +70,7 @@ crash: test-build ## Kills the server CRASH_KILLS (50) times under load, on both
 	DURABILITY_POINTS=all $(PYTHON) -m pytest Tests/Durability
 
 clean: ## Deletes what was built, and the Python environment.
-	rm -rf .build .build-address .build-thread .venv
+	rm -rf .build .build-address .build-thread .venv .venv-bench .bench
 
 dependencies:
 	@scripts/install-dependencies
