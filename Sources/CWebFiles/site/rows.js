@@ -35,44 +35,63 @@ function showPicture(row, file) {
     find('.thumb', row).replaceWith(image);
 }
 
+/** What live events did to rows since the page now being loaded was asked for: what it says of them may be older. */
+const news = new Map();
+
 /** Puts a new row where it belongs, unless it is there already. */
 export function insertRow(row) {
+    news.set(row.id, 'present');
     if (document.getElementById(row.id)) return;
     if (list().dataset.list === 'newest-first') list().prepend(row);
     else list().append(row);
-    count();
 }
 
 export function removeRow(id) {
+    news.set(id, 'gone');
     document.getElementById(id)?.remove();
-    count();
 }
 
-function count() {
-    const counter = find('[data-count]');
-    if (counter) counter.textContent = list().children.length || '';
+let loading = null;
+let isWantedAgain = false;
+
+/**
+ * Asks the server for the page again and brings rows, pager and identity into line with it. One at a time, or an older
+ * answer could undo what a younger one did.
+ */
+export function refresh() {
+    isWantedAgain = true;
+    loading ??= (async () => {
+        while (isWantedAgain) {
+            isWantedAgain = false;
+            news.clear();
+            // Without a network the page stays as it is; whoever brings the network back asks again.
+            await load().catch(() => {});
+        }
+        loading = null;
+    })();
+    return loading;
 }
 
-/** Asks the server for the page again and brings rows, pager and identity into line with it. */
-export async function refresh() {
-    let response;
-    try {
-        response = await fetch(location.href, { headers: { Accept: 'text/html' }, credentials: 'same-origin' });
-    } catch {
-        return;
-    }
-    if (response.status === 404) {
-        find('#gone').hidden = false;
-        return;
-    }
+async function load() {
+    const response = await fetch(location.href, { headers: { Accept: 'text/html' }, credentials: 'same-origin' });
+    const gone = find('#gone');
+    if (gone && response.status === 404) gone.hidden = false;
     if (!response.ok || !list()) return;
-    const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+    const text = await response.text();
+    const page = new DOMParser().parseFromString(text, 'text/html');
     const fresh = find('[data-list]', page);
     if (!fresh) return;
-    const wanted = new Set([...fresh.children].map((row) => row.id));
-    for (const row of [...list().children]) if (!wanted.has(row.id)) row.remove();
+    const rows = [...fresh.children].filter((row) => news.get(row.id) !== 'gone');
+    const wanted = new Set(rows.map((row) => row.id));
+    for (const row of [...list().children]) {
+        if (!wanted.has(row.id) && news.get(row.id) !== 'present') row.remove();
+    }
     let before = list().firstElementChild;
-    for (const row of [...fresh.children]) {
+    const skipNews = () => {
+        while (before && !wanted.has(before.id)) before = before.nextElementSibling;
+    };
+    for (const row of rows) {
+        skipNews();
         const present = document.getElementById(row.id);
         if (present) {
             present.toggleAttribute('data-own', row.hasAttribute('data-own'));
@@ -87,7 +106,6 @@ export async function refresh() {
         if (other) pager.replaceWith(document.adoptNode(other));
     }
     document.body.dataset.me = page.body.dataset.me ?? '';
-    count();
 }
 
 // MARK: Deleting
