@@ -6,7 +6,7 @@ enum Texts {
         let line = trimmed(text)
         guard !line.isEmpty else { throw missing(field) }
         try check(line, field: field, most: most)
-        guard line.unicodeScalars.allSatisfy({ !isControl($0) && !isLineBreak($0) }) else {
+        guard line.unicodeScalars.allSatisfy({ !isControl($0) && !isLineBreak($0) && !turnsText($0) }) else {
             throw .invalid(
                 field, Sentence(en: "Only one line of text is possible here.", ja: "改行や制御文字は使えません。"))
         }
@@ -49,6 +49,11 @@ enum Texts {
 
     private static func isLineBreak(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value == 0x2028 || scalar.value == 0x2029
+    }
+
+    /// Marks that turn the direction of what follows. In a name they would turn the text of the page around it.
+    private static func turnsText(_ scalar: Unicode.Scalar) -> Bool {
+        (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
     }
 
     private static func trimmed(_ text: String) -> String {

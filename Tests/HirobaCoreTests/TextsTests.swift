@@ -14,7 +14,7 @@ import Testing
         "no line: nothing, several lines, control characters",
         arguments: [
             "", " ", "\u{3000}\n\t", "a\nb", "a\rb", "a\tb", "a\u{0}b", "a\u{7F}", "a\u{85}b", "a\u{2028}b",
-            "a\u{1B}[31m",
+            "a\u{1B}[31m", "a\u{202E}b",
         ])
     func noLines(_ text: String) {
         #expect(throws: HirobaError.self) { try Texts.line(text, field: "title", most: 200) }

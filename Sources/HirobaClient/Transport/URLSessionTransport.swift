@@ -157,7 +157,8 @@ extension ClientError {
         case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff: kind = .offline
         case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed: kind = .unreachable
         case .timedOut: kind = .timedOut
-        case .networkConnectionLost, .badServerResponse: kind = .lost
+        // On Linux a connection that broke during the body or before the head has no code of its own.
+        case .networkConnectionLost, .badServerResponse, .cannotParseResponse, .zeroByteResource, .unknown: kind = .lost
         case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
             .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
             kind = .untrusted

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 package import HirobaContract
 internal import HirobaCrypto
 internal import HirobaJSON
@@ -49,7 +54,9 @@ extension Community {
                 """)
             try repeatable?.remember(id, of: member.user, in: db, at: now)
             try Event(.commentCreated, id, in: topic.text, actor: member.user, read: .everyone, at: now).append(in: db)
-            return try Self.comment(id, visitor, in: db)
+            return Comment(
+                id: Comment.ID(rawValue: id), topic: call.topic, text: text, author: member.person,
+                createdAt: Date(milliseconds: now), updatedAt: Date(milliseconds: now))
         }
     }
 

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 package import HirobaContract
 internal import HirobaCrypto
 internal import HirobaJSON
@@ -46,7 +51,9 @@ extension Community {
                 """)
             try repeatable?.remember(id, of: member.user, in: db, at: now)
             try Event(.topicCreated, id, actor: member.user, read: .everyone, at: now).append(in: db)
-            return try Self.topic(id, visitor, in: db)
+            return Topic(
+                id: Topic.ID(rawValue: id), title: title, text: text, photo: call.photo, author: member.person,
+                createdAt: Date(milliseconds: now), updatedAt: Date(milliseconds: now))
         }
     }
 

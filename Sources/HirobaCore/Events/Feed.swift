@@ -20,8 +20,9 @@ actor Feed {
 
     private let desk: Desk
     private let report: @Sendable (HirobaError) -> Void
-    /// Everything up to here has been told. Nil before the first look at the table.
+    /// Everything up to here has been told. Nil while nobody listens: the first listener begins where the table ends.
     private var place: (epoch: String, position: Position)?
+    private var wake: AsyncStream<Void>.Continuation?
     private var subscribers: [Subscriber] = []
     private var heldBackSince: ContinuousClock.Instant?
     private var isStopped = false
@@ -53,6 +54,8 @@ actor Feed {
         guard subscribers.count < desk.limits.liveStreams else { throw .busy }
         subscribers.append(
             Subscriber(mailbox: mailbox, access: access, session: session, topic: topic, after: place.position))
+        // What was committed after the look was not told while nobody listened.
+        if subscribers.count == 1 { wake?.yield() }
         return place
     }
 
@@ -68,6 +71,7 @@ actor Feed {
     func run() async {
         isStopped = false
         let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.wake = wake
         let database = desk.database
         await withDiscardingTaskGroup { group in
             group.addTask {
@@ -84,6 +88,7 @@ actor Feed {
             group.cancelAll()
         }
         isStopped = true
+        self.wake = nil
         for subscriber in subscribers { subscriber.mailbox.close() }
         subscribers = []
     }
@@ -118,6 +123,12 @@ actor Feed {
     private static let batch = 200
 
     private func tellSome() async throws -> Told {
+        subscribers.removeAll { $0.mailbox.isClosed }
+        // Reading what nobody hears would cost every write a third of its time.
+        guard !subscribers.isEmpty else {
+            place = nil
+            return .everything
+        }
         guard let place else {
             let found = try await look()
             if self.place == nil { self.place = found }

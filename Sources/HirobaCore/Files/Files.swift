@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 package import HirobaContract
 internal import HirobaCrypto
 internal import HirobaStore
@@ -11,7 +16,7 @@ package struct Files: Sendable {
     let thumbnailsInTheMaking = SingleFlight<String>()
     let orphans = Orphans()
     /// Each of these holds a whole picture in memory, 20 MiB at most.
-    let pictureWork = Turnstile(atOnce: 4, queue: 64)
+    let pictureWork = Turnstile(atOnce: 2, queue: 64)
 }
 
 /// A file on its way to whoever asked for it.
@@ -129,7 +134,9 @@ extension Files {
                 """)
             try repeatable?.remember(file.id, of: member.user, in: db, at: now)
             try Event(.fileCreated, file.id, actor: member.user, read: .everyone, at: now).append(in: db)
-            guard let stored = try Self.stored(file.id, in: db) else { throw HirobaError.notFound }
+            let stored = StoredFile(
+                id: StoredFile.ID(rawValue: file.id), type: file.type, size: file.size, width: file.width,
+                height: file.height, createdAt: Date(milliseconds: now))
             return (stored, true)
         }
     }
