@@ -17,7 +17,7 @@ DEBUG := -Xswiftc -gnone
 
 say = @printf '\n== %s\n' "$(1)"
 
-.PHONY: help demo test build format format-check docs bench fuzz sanitize crash clean \
+.PHONY: help demo marvel test build format format-check docs bench fuzz sanitize crash clean \
 	dependencies test-dependencies test-build test-swift test-running
 
 help: ## Lists the targets.
@@ -30,6 +30,15 @@ demo: dependencies ## Builds Hiroba, starts it with an example community and pri
 	swift build -c release --product hiroba
 	$(call say,Starting the example community: ends with Control-C)
 	exec .build/release/hiroba demo $(ARGS)
+
+marvel: dependencies ## Runs the typed client's example against its small local server.
+	$(call say,Building the example)
+	swift build $(DEBUG) --product marvel-server
+	swift build $(DEBUG) --product marvel
+	$(call say,Twenty lines against a foreign API)
+	.build/debug/marvel-server & server=$$!; trap "kill $$server" EXIT; \
+	for try in {1..50}; do (: </dev/tcp/127.0.0.1/8091) 2>/dev/null && break; sleep 0.1; done; \
+	.build/debug/marvel
 
 test: test-build test-swift test-running ## Runs every test: units, HTTP conformance, the real program with curl and a browser.
 	$(call say,All tests passed)
@@ -65,7 +74,7 @@ sanitize: test-dependencies ## Runs the Swift tests under the address and the th
 
 crash: test-build ## Kills the server CRASH_KILLS (50) times under load, on both databases, and looks for lost writes.
 	$(call say,Killing the server $(CRASH_KILLS) times on each database)
-	HIROBA_CRASH_KILLS=$(CRASH_KILLS) $(PYTHON) -m pytest Tests/Crash
+	HIROBA_TEST_KILLS=$(CRASH_KILLS) $(PYTHON) -m pytest -s Tests/Crash
 	$(call say,Cutting the power at every fsync)
 	DURABILITY_POINTS=all $(PYTHON) -m pytest Tests/Durability
 
