@@ -1,3 +1,5 @@
+package import HirobaContract
+
 /// Who asks, as the surface learned it. The core decides what that is worth, in the transaction that does the work.
 package struct Caller: Sendable {
     package var credential: Credential
@@ -8,6 +10,8 @@ package struct Caller: Sendable {
     package var idempotencyKey: String?
     /// What the caller calls its device; shown in the list of sessions.
     package var device: String?
+    /// Told who the caller turned out to be, perhaps more than once; for logs.
+    package var recognised: (@Sendable (User.ID) -> Void)?
 
     package init(
         credential: Credential = .none, address: String = "", language: Language = .english,

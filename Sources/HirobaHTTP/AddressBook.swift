@@ -22,6 +22,8 @@ final class AddressBook: Sendable {
 
     init(limits: HTTPLimits) { self.limits = limits }
 
+    var count: Int { state.withLock { $0.all } }
+
     func admit(_ network: String) -> Admission {
         state.withLock { state in
             guard state.all < limits.connections, state.byNetwork[network, default: 0] < limits.connectionsPerAddress

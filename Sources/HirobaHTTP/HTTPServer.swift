@@ -42,6 +42,9 @@ package final class HTTPServer: HTTPServerEngine {
         return address
     }
 
+    /// How many are open now; of HTTP/2 the connections are counted, not their streams.
+    package var connections: Int { server.addresses.count }
+
     package func reloadCertificates() throws {
         guard let files = configuration.tls else { return }
         server.replaceTLSContext(try TLSContext(files))

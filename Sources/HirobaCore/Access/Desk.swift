@@ -12,10 +12,11 @@ struct Desk: Sendable {
     func read<Result: Sendable>(
         _ caller: Caller, _ body: @escaping @Sendable (Transaction, Visitor) throws -> Result
     ) async throws(HirobaError) -> Result {
-        let (token, now) = (caller.tokenHash, clock.now())
+        let (token, now, recognised) = (caller.tokenHash, clock.now(), caller.recognised)
         do {
             let (result, stale) = try await database.read { db in
                 let visitor = try Visitor(token, in: db, at: now)
+                if let member = visitor.member { recognised?(member.user) }
                 let result = try body(db, visitor)
                 return (result, visitor.member.flatMap { limits.isStale($0.session, at: now) ? $0.session.id : nil })
             }
@@ -34,10 +35,11 @@ struct Desk: Sendable {
     func write<Result: Sendable>(
         _ caller: Caller, _ body: @escaping @Sendable (Transaction, Visitor) throws -> Result
     ) async throws(HirobaError) -> Result {
-        let (token, now) = (caller.tokenHash, clock.now())
+        let (token, now, recognised) = (caller.tokenHash, clock.now(), caller.recognised)
         do {
             return try await database.write { db in
                 let visitor = try Visitor(token, in: db, at: now)
+                if let member = visitor.member { recognised?(member.user) }
                 if let session = visitor.member?.session, limits.isStale(session, at: now) {
                     try slide(session.id, in: db, at: now)
                 }

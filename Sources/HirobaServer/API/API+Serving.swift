@@ -103,6 +103,7 @@ extension API {
         if let field = request.headers["Authorization"] {
             guard let token = bearerToken(in: field) else { throw .malformedAuthorization }
             caller.credential = .session(token: token)
+            if let recognition = Recognition.current { caller.recognised = { recognition.note($0) } }
         }
         if request.method == .post {
             if let key = request.headers[HeaderName.idempotencyKey] {
@@ -135,15 +136,12 @@ extension API {
 
     /// A client that says it is older than this server can serve is told so, before it misreads an answer.
     private func refuseOldClient(_ request: HTTPRequest) throws(Refusal) {
-        guard let field = request.headers[HeaderName.client] else { return }
-        guard let slash = field.firstIndex(of: "/"),
-            let major = Int(field[field.index(after: slash)...].prefix { $0 != "." })
-        else { return }
-        if major < Self.oldestClient { throw .clientTooOld }
+        guard let field = request.headers[HeaderName.client], let client = ClientVersion(header: field) else { return }
+        if client.isOlder(than: Self.oldestClient) { throw .clientTooOld }
     }
 
-    /// The oldest major version of our own clients that can read this server's answers.
-    static let oldestClient = 1
+    /// The oldest of our own clients that can read this server's answers.
+    static let oldestClient = ClientVersion(name: "swift", major: 1, minor: 0)
 
     // MARK: - Answering
 

@@ -108,11 +108,15 @@ package final class HirobaApp: Sendable {
             let surface = try Surface(configuration, core: core, database: database, folder: folder, log: log)
             let server = try HTTPServer(
                 configuration: serverConfiguration(configuration, surface), handler: { await surface.answer($0) })
+            surface.metrics.add(
+                .init(name: "hiroba_connections", help: "Connections open now.") { [weak server] in
+                    server.map { Double($0.connections) }
+                })
             let port: Int
             do {
                 port = try await server.start().port
             } catch {
-                throw StartFailure("\(configuration.listen) cannot be listened on: \(error)")
+                throw StartFailure("\(error). Give another address with --listen.")
             }
             return HirobaApp(
                 address: configuration.address(port: port), port: port, core: core, folder: folder,

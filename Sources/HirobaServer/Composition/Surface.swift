@@ -12,11 +12,13 @@ struct Surface: Sendable {
     private let log: Log
     private let refused: Metrics.Route
     private let unmatched: Metrics.Route
+    let metrics: Metrics
 
     init(_ configuration: Configuration, core: Core, database: Database, folder: DataFolder, log: Log) throws {
         self.log = log
         proxies = TrustedProxies(configuration.trustedProxies)
         let metrics = Metrics()
+        self.metrics = metrics
         let observer = Observer(
             metrics: metrics, log: configuration.logsRequests ? log : nil,
             isStrictlySecure: configuration.publicURL?.isSecure ?? false)
@@ -39,19 +41,31 @@ struct Surface: Sendable {
             let route = metrics.route(method: method.rawValue, template: template)
             return { request, parameters in
                 let start = nanoseconds()
+                // Most requests come from nobody in particular and need no place for a name.
+                let recognition = request.headers.contains("Authorization") ? Recognition() : nil
                 var response: HTTPResponse
                 do {
-                    response = try await handler(request, parameters)
+                    if let recognition {
+                        response = try await Recognition.$current.withValue(recognition) {
+                            try await handler(request, parameters)
+                        }
+                    } else {
+                        response = try await handler(request, parameters)
+                    }
                 } catch {
                     // Each surface answers its own errors; what still arrives here is a fault of ours.
                     response = api.problem(for: error, in: request)
                 }
-                observer.finish(&response, to: request, route: route, since: start)
+                observer.finish(&response, to: request, route: route, since: start, recognition: recognition)
                 return response
             }
         }
         Operations(configuration, database: database, core: core, metrics: metrics).register(on: &routes)
         api.register(on: &routes)
+        for call in Calls.all
+        where !metrics.knows(method: call.route.method.rawValue, template: call.route.fullTemplate) {
+            throw StartFailure("The call \(call.name) is in the contract, but nobody serves it.")
+        }
         let siteOptions = SiteOptions(
             secret: try folder.secret("site"), publicURL: configuration.publicURL?.text,
             record: { cause, request in faults.record(cause, in: request) })

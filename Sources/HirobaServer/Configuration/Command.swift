@@ -135,7 +135,11 @@ package struct Invocation: Sendable {
         subject = flags.subject
         switches = flags.switches
         guard Command.named(command).isConfigured else { return }
-        if command == .demo { configuration.data = "./hiroba-demo" }
+        if command == .demo {
+            configuration.data = "./hiroba-demo"
+            // Somebody looks around at a terminal; the address should stay in sight.
+            configuration.logsRequests = false
+        }
 
         let file = flags.config ?? environment["HIROBA_CONFIG"]
         if let file {

@@ -110,7 +110,7 @@ package struct Option: Sendable {
         Option(
             name: "request-log", placeholder: "on|off",
             summary: "One JSON line on standard output for each request. Faults are written in any case.",
-            defaultText: "on",
+            defaultText: "on (off for the demo)",
             advice: "Off when a proxy keeps the log already.",
             set: { (configuration, text) throws(ConfigurationError) in
                 switch text {

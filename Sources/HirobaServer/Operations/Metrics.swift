@@ -37,9 +37,9 @@ package final class Metrics: Sendable {
     package struct Gauge: Sendable {
         package var name: String
         package var help: String
-        package var value: @Sendable () -> Double?
+        package var value: @Sendable () async -> Double?
 
-        package init(name: String, help: String, value: @escaping @Sendable () -> Double?) {
+        package init(name: String, help: String, value: @escaping @Sendable () async -> Double?) {
             (self.name, self.help, self.value) = (name, help, value)
         }
     }
@@ -70,10 +70,15 @@ package final class Metrics: Sendable {
         }
     }
 
+    /// Whether that route was ever asked for by `route(method:template:)`.
+    func knows(method: String, template: String) -> Bool {
+        state.withLock { $0.routes.contains { $0.method == method && $0.template == template } }
+    }
+
     package func add(_ gauge: Gauge) { state.withLock { $0.gauges.append(gauge) } }
 
     /// The Prometheus text format, version 0.0.4.
-    package func text() -> String {
+    package func text() async -> String {
         let (routes, gauges) = state.withLock { ($0.routes, $0.gauges) }
         var requests = "# HELP hiroba_requests_total Requests answered.\n# TYPE hiroba_requests_total counter\n"
         var durations = """
@@ -103,7 +108,7 @@ package final class Metrics: Sendable {
         }
         var text = requests + durations
         for gauge in gauges {
-            guard let value = gauge.value() else { continue }
+            guard let value = await gauge.value() else { continue }
             text += "# HELP \(gauge.name) \(gauge.help)\n# TYPE \(gauge.name) gauge\n\(gauge.name) \(value)\n"
         }
         return text

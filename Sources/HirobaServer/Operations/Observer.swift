@@ -1,4 +1,5 @@
 import Glibc
+import HirobaContract
 import HirobaHTTP
 import Synchronization
 
@@ -27,7 +28,10 @@ struct Observer: Sendable {
     }
 
     /// The answer is known: it is counted, logged, and gets its last fields. A stream is logged when it ends.
-    func finish(_ response: inout HTTPResponse, to request: HTTPRequest, route: Metrics.Route, since start: Int) {
+    func finish(
+        _ response: inout HTTPResponse, to request: HTTPRequest, route: Metrics.Route, since start: Int,
+        recognition: Recognition? = nil
+    ) {
         let id: String
         if let given = response.headers[RequestID.field] {
             id = given
@@ -51,7 +55,7 @@ struct Observer: Sendable {
             let status = response.status.rawValue
             route.record(status: status, microseconds: microseconds, bytes: 0)
             guard let log else { return }
-            response.body = .stream { [line = Line(request, route)] writer in
+            response.body = .stream { [line = Line(request, route, recognition?.user)] writer in
                 let counter = CountingWriter(writer)
                 defer {
                     line.write(
@@ -64,7 +68,7 @@ struct Observer: Sendable {
         }
         route.record(status: response.status.rawValue, microseconds: microseconds, bytes: bytes)
         if let log {
-            Line(request, route).write(
+            Line(request, route, recognition?.user).write(
                 to: log, id: id, status: response.status.rawValue, microseconds: microseconds, bytes: bytes)
         }
     }
@@ -76,8 +80,10 @@ struct Observer: Sendable {
         let template: String
         let peer: String
         let version: HTTPRequest.Version
+        let user: User.ID?
 
-        init(_ request: HTTPRequest, _ route: Metrics.Route) {
+        init(_ request: HTTPRequest, _ route: Metrics.Route, _ user: User.ID?) {
+            self.user = user
             method = request.method.rawValue
             template = route.template
             peer = request.peer.ip
@@ -100,6 +106,10 @@ struct Observer: Sendable {
                 appendNumber(bytes, to: &line)
                 line.append(contentsOf: ",\"peer\":".utf8)
                 appendJSONString(peer, to: &line)
+                if let user {
+                    line.append(contentsOf: ",\"user\":".utf8)
+                    appendJSONString(user.rawValue, to: &line)
+                }
                 line.append(contentsOf: version == .http2 ? ",\"http\":2".utf8 : ",\"http\":1".utf8)
             }
         }

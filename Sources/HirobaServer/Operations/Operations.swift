@@ -11,6 +11,18 @@ struct Operations: Sendable {
     private let readers: TrustedProxies
 
     init(_ configuration: Configuration, database: Database, core: Core, metrics: Metrics) {
+        metrics.add(
+            .init(name: "hiroba_database_waiting_writes", help: "Writes that wait for their turn.") {
+                Double(database.waitingWrites)
+            })
+        metrics.add(
+            .init(
+                name: "hiroba_events_lag_seconds",
+                help: "Age of the oldest event held back by an older transaction. Alarm above some seconds."
+            ) {
+                let (seconds, attoseconds) = await core.events.lag.components
+                return Double(seconds) + Double(attoseconds) * 1e-18
+            })
         self.database = database
         self.metrics = metrics
         blobs = configuration.blobsFolder
@@ -30,7 +42,7 @@ struct Operations: Sendable {
         }
         routes.on(.get, "/metrics") { request, _ in
             guard readers.contains(request.peer.ip) else { return try await Self.nothing(request) }
-            var response = Self.answer(.ok, metrics.text())
+            var response = Self.answer(.ok, await metrics.text())
             response.headers["Content-Type"] = "text/plain; version=0.0.4; charset=utf-8"
             return response
         }

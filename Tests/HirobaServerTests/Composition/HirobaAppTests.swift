@@ -43,7 +43,10 @@ struct HirobaAppTests {
             let error = await #expect(throws: StartFailure.self) {
                 _ = try await HirobaApp.start(other, log: log.log)
             }
-            #expect(error?.description.hasPrefix("127.0.0.1:\(first.port) cannot be listened on") == true)
+            #expect(
+                error?.description
+                    == "cannot listen on 127.0.0.1 port \(first.port): Address already in use. "
+                    + "Give another address with --listen.")
             await first.stop()
             let second = try await HirobaApp.start(other, log: log.log)
             await second.stop()

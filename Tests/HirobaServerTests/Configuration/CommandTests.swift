@@ -27,7 +27,10 @@ struct CommandTests {
         #expect(serve.configuration.listen.description == "127.0.0.1:8080")
         #expect(serve.configuration.data == "./hiroba-data")
         #expect(serve.origins.isEmpty)
-        #expect(try read("demo").configuration.data == "./hiroba-demo")
+        #expect(serve.configuration.logsRequests)
+        let demo = try read("demo").configuration
+        #expect(demo.data == "./hiroba-demo")
+        #expect(!demo.logsRequests)
     }
 
     @Test("lets a flag beat the environment, the environment the file, and the file the default")
@@ -160,7 +163,7 @@ struct CommandTests {
         let configuration = Configuration()
         for (name, text) in [
             "listen": "127.0.0.1:8080", "max-body": "1MiB", "max-upload": "20MiB", "max-head": "16KiB",
-            "head-time": "10s", "idle-time": "60s", "max-connections": "10000", "request-log": "on",
+            "head-time": "10s", "idle-time": "60s", "max-connections": "10000",
             "max-connections-per-address": "1000",
         ] {
             let option = try #require(Option.named(name))

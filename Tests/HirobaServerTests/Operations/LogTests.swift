@@ -81,7 +81,7 @@ struct LogTests {
     }
 
     @Test("counts requests by route and status, and their durations in buckets that add up")
-    func metrics() {
+    func metrics() async {
         let metrics = Metrics()
         let route = metrics.route(method: "GET", template: "/v1/topics/{topic}")
         #expect(route === metrics.route(method: "GET", template: "/v1/topics/{topic}"))
@@ -90,7 +90,7 @@ struct LogTests {
             route.record(status: status, microseconds: microseconds, bytes: 10)
         }
         metrics.add(.init(name: "hiroba_connections", help: "Open now.") { 3 })
-        let text = metrics.text()
+        let text = await metrics.text()
         let labels = #"method="GET",route="/v1/topics/{topic}""#
         for line in [
             "hiroba_requests_total{\(labels),status=\"200\"} 3", "hiroba_requests_total{\(labels),status=\"404\"} 1",

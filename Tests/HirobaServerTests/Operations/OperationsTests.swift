@@ -40,6 +40,10 @@ struct OperationsTests {
                 #expect(answer.text.contains(line + "\n"), "\(line) in \(answer.text)")
             }
             #expect(!answer.text.contains("abcdefghijklmnop"))
+            // The connection that asks is open, and those before it may not be closed yet.
+            #expect(answer.text.contains(/\nhiroba_connections [1-9]/))
+            #expect(answer.text.contains("\nhiroba_database_waiting_writes 0.0\n"))
+            #expect(answer.text.contains("\nhiroba_events_lag_seconds 0.0\n"))
         }
     }
 
@@ -67,6 +71,8 @@ struct OperationsTests {
             #expect(line["bytes"]?.integer == Int64(answer.body.count))
             #expect(line["peer"] == "127.0.0.1")
             #expect(line["microseconds"]?.integer != nil)
+            #expect(line["user"]?.string == me.user.id.rawValue)
+            #expect(server.log.lines.last { $0["method"] == "GET" }?["user"] == nil)
             #expect(line["time"]?.string?.hasSuffix("Z") == true)
             for word in [me.token, "private words", "private-cursor"] { #expect(!server.log.text.contains(word)) }
         }
