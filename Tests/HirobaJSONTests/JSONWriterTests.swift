@@ -36,6 +36,15 @@ struct JSONWriterTests {
                 == #""\"\\/\u0000\u0001\b\t\n\u000b\f\r\u001f "# + " \u{7F}é\u{2028}😀\"".dropFirst())
     }
 
+    @Test("escapes every control character that stands alone")
+    func controls() throws {
+        for value: UInt8 in 0...0x1F {
+            let text = JSON.string("a\(Unicode.Scalar(value))b").bytes()
+            #expect(text.allSatisfy { $0 >= 0x20 }, "\(value)")
+            #expect(try JSON.parse(text).string == "a\(Unicode.Scalar(value))b")
+        }
+    }
+
     @Test("gives back every Unicode scalar")
     func everyScalar() throws {
         // In pieces of one plane each, so that a failure shows where.
