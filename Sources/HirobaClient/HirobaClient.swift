@@ -12,8 +12,8 @@ public import HirobaContract
 ///
 /// One value serves the whole app; all of it may be called from anywhere.
 public final class HirobaClient: Sendable {
-    /// How often and when a request is tried again that got no answer. A second try carries the same idempotency key, so that nothing
-    /// is done twice.
+    /// How often and when a request is tried again that got no answer. A second try carries the same idempotency key,
+    /// so that nothing is done twice.
     public struct Retries: Sendable {
         /// The waits before each further try.
         public var delays: [Duration]
@@ -90,7 +90,8 @@ public final class HirobaClient: Sendable {
 }
 
 extension NetworkFailure {
-    /// Whether the next try may fare better. Without any network it will not, and a server that cannot prove who it is stays so.
+    /// Whether the next try may fare better. Without any network it will not, and a server that cannot prove who it is
+    /// stays so.
     var mayPass: Bool {
         switch kind {
         case .lost, .timedOut, .unreachable: true

@@ -1,7 +1,7 @@
 /// Anything that can be asked of the server: a value that carries its parameters and a type that tells the rest.
 ///
-/// A call is described once, here; the client encodes it, the server decodes it, the OpenAPI document is generated from it.
-/// Adding one takes its structure and its entry in `Calls.all`.
+/// A call is described once, here; the client encodes it, the server decodes it, the OpenAPI document is generated from
+/// it. Adding one takes its structure and its entry in `Calls.all`.
 public protocol CallDescription: Codable, Sendable {
     /// Where it goes.
     static var route: Route { get }
@@ -103,7 +103,8 @@ extension Page: Hashable where Item: Hashable {}
 
 /// Names of header fields that both ends use.
 public enum HeaderName {
-    /// A text made by the client, the same each time one and the same request is tried again, so that it is carried out once.
+    /// A text made by the client, the same each time one and the same request is tried again, so that it is carried out
+    /// once.
     public static let idempotencyKey = "Idempotency-Key"
     /// The client and its version, such as `swift/1.0`. A server that is too young for it answers `upgrade_required`.
     public static let client = "Hiroba-Client"

@@ -87,8 +87,8 @@ public struct InvalidCall: Error, Hashable, Sendable {
 
 /// Turns calls into requests and back, by the one rule of `Route`.
 ///
-/// In a path or a query a text stands as it is, a number and a truth value as in JSON, a date as everywhere in the API, a list as
-/// its name repeated, an object as JSON. What is nil is absent.
+/// In a path or a query a text stands as it is, a number and a truth value as in JSON, a date as everywhere in the API,
+/// a list as its name repeated, an object as JSON. What is nil is absent.
 public enum CallCoding {
     /// The call as a request.
     public static func encode(_ call: some CallDescription) throws(CallEncodingError) -> EncodedCall {
@@ -126,8 +126,8 @@ public enum CallCoding {
             method: route.method, path: path, query: nil, body: isWhole ? bytes : JSON.object(fields).bytes())
     }
 
-    /// A call from the parts of a request, strictly: what the call does not know is refused, and so is a field that came
-    /// by another way than the rule says.
+    /// A call from the parts of a request, strictly: what the call does not know is refused, and so is a field that
+    /// came by another way than the rule says.
     ///
     /// - Parameters:
     ///   - pathParameters: the values of the names in the route's template, unescaped.

@@ -1,5 +1,5 @@
-/// One of a few words, where later servers may say more: a list that is open, so that an old app reads what a younger server
-/// sends.
+/// One of a few words, where later servers may say more: a list that is open, so that an old app reads what a younger
+/// server sends.
 ///
 /// Conforming types are structures over a text with a static member for each known word.
 public protocol OpenText: RawRepresentable<String>, Hashable, Codable, Sendable, CustomStringConvertible {

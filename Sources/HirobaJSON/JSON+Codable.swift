@@ -1,5 +1,5 @@
-/// A value can be a field of a `Codable` type. Our own coders pass it through as it is; with others the order of members and the
-/// spelling of numbers are theirs.
+/// A value can be a field of a `Codable` type. Our own coders pass it through as it is; with others the order of
+/// members and the spelling of numbers are theirs.
 extension JSON: Codable {
     /// Reads whatever value is there.
     public init(from decoder: any Decoder) throws {

@@ -9,7 +9,8 @@ public enum JSONCoding {
         case ignore
     }
 
-    /// The value as compact JSON. Members come in the order in which the type encodes them; absent optionals are left out.
+    /// The value as compact JSON. Members come in the order in which the type encodes them; absent optionals are left
+    /// out.
     public static func encode(
         _ value: some Encodable, dates: JSONDates = .rfc3339
     ) throws(JSONCodingError) -> [UInt8] {

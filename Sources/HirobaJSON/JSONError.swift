@@ -3,8 +3,8 @@ public struct JSONLimits: Sendable {
     /// How many lists and objects may lie inside each other. Guards the reader's stack; 64 by default, and never
     /// more than 1,024.
     public var depth: Int
-    /// The largest document in bytes: 64 MiB by default. Whoever reads from a network sets a smaller one there, where the
-    /// bytes come in.
+    /// The largest document in bytes: 64 MiB by default. Whoever reads from a network sets a smaller one there, where
+    /// the bytes come in.
     public var bytes: Int
     /// What to do when an object names a member twice.
     public var repeatedNames: RepeatedNames

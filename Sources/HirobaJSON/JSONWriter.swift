@@ -149,7 +149,8 @@ public struct JSONWriter: Sendable {
 
     private mutating func quoted(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        // Unsafe for speed only: texts without escapes are appended in one piece. The pointer does not leave the closure.
+        // Unsafe for speed only: texts without escapes are appended in one piece. The pointer does not leave the
+        // closure.
         let isWritten = unsafe text.utf8.withContiguousStorageIfAvailable { unsafe appendPlain($0) }
         if isWritten != true {
             for character in text.utf8 { escaped(character) }

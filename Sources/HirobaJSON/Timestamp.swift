@@ -49,8 +49,8 @@ package enum Timestamp {
         return fields.moment(looseOffset: false)
     }
 
-    /// The same, but the offset may lack its colon (`-0500`), its minutes, or be absent altogether, which means UTC; and
-    /// the year may have a sign, as foreign services write it for dates they do not know (`-0001-11-30T…`).
+    /// The same, but the offset may lack its colon (`-0500`), its minutes, or be absent altogether, which means UTC;
+    /// and the year may have a sign, as foreign services write it for dates they do not know (`-0001-11-30T…`).
     package static func milliseconds(iso8601 text: String) -> Int64? {
         var fields = Fields(text)
         return fields.moment(looseOffset: true)

@@ -19,7 +19,8 @@ private func problem(_ code: ErrorCode) -> HTTPResponse {
     .json(HTTPStatus(code.status), Problem(status: code.status, title: code.rawValue, code: code, detail: "No."))
 }
 
-/// A server that signs in and out; `session` says what `GET /me` and `DELETE /sessions/current` answer instead of success.
+/// A server that signs in and out; `session` says what `GET /me` and `DELETE /sessions/current` answer instead of
+/// success.
 private func accounts(_ session: @escaping @Sendable () -> HTTPResponse? = { nil })
     -> @Sendable (SeenRequest, Int) async -> HTTPResponse
 {

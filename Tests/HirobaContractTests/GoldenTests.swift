@@ -4,8 +4,8 @@ import HirobaJSON
 import Testing
 
 /// The requests of every call as they went out when the call was released, kept as files. A later version must send and
-/// understand the same bytes. `UPDATE_GOLDEN=1 swift test` writes files for new calls; a file that exists and would change is a
-/// break of the contract.
+/// understand the same bytes. `UPDATE_GOLDEN=1 swift test` writes files for new calls; a file that exists and would
+/// change is a break of the contract.
 @Suite("The requests kept as files")
 struct GoldenTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(

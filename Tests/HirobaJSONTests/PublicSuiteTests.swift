@@ -2,8 +2,9 @@ import Foundation
 import HirobaJSON
 import Testing
 
-/// The public collection of parsing cases (a folder `test_parsing` with files named `y_…`, `n_…` and `i_…`), when the environment
-/// says where it lies: `JSON_TEST_SUITE=/path/to/folder swift test`. The tables in `JSONReaderTests` cover the same ground.
+/// The public collection of parsing cases (a folder `test_parsing` with files named `y_…`, `n_…` and `i_…`), when the
+/// environment says where it lies: `JSON_TEST_SUITE=/path/to/folder swift test`. The tables in `JSONReaderTests` cover
+/// the same ground.
 private let suite: [URL] = {
     guard let path = ProcessInfo.processInfo.environment["JSON_TEST_SUITE"] else { return [] }
     let folders = [path, path + "/test_parsing"].map { URL(fileURLWithPath: $0, isDirectory: true) }
@@ -16,7 +17,8 @@ private func files(_ prefix: String) -> [URL] { suite.filter { $0.lastPathCompon
 
 @Suite("The public JSON test suite", .enabled(if: !suite.isEmpty, "JSON_TEST_SUITE does not name its folder"))
 struct PublicSuiteTests {
-    /// Where the grammar leaves the decision to the reader, numbers of any size are kept and everything that is no Unicode is refused.
+    /// Where the grammar leaves the decision to the reader, numbers of any size are kept and everything that is no
+    /// Unicode is refused.
     private static let acceptedByChoice = ["i_number_"]
 
     @Test("takes what must be taken, and writes it so that it reads the same", arguments: files("y_"))

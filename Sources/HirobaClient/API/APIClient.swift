@@ -27,8 +27,8 @@ public struct APIClient<API: APIDescription>: Sendable {
 
     /// Sends a call and answers the type that is named here, or inferred from where the answer goes.
     ///
-    /// This is the only function that sends and the only place that decodes. The status is looked at first: only the body of
-    /// a success is decoded as the answer.
+    /// This is the only function that sends and the only place that decodes. The status is looked at first: only the
+    /// body of a success is decoded as the answer.
     public func send<Call: APIType, Answer: Decodable & Sendable>(
         _ call: Call, answering: Answer.Type = Answer.self
     ) async throws(ClientError) -> Answer where Call.API == API {

@@ -28,8 +28,8 @@ public protocol APIDescription: Sendable {
     /// Runs once for each attempt, so that a time stamp in a signature is fresh.
     func authorize(_ request: inout APIRequest) async throws(ClientError)
 
-    /// What an answer with an error status says. The body can be anything. Unless said otherwise problem documents (RFC 9457) are
-    /// read, and in other JSON objects the usual names for a sentence and a code.
+    /// What an answer with an error status says. The body can be anything. Unless said otherwise problem documents (RFC
+    /// 9457) are read, and in other JSON objects the usual names for a sentence and a code.
     func failure(status: Int, headers: HeaderFields, body: [UInt8]) -> APIFailure
 }
 

@@ -44,8 +44,8 @@ public protocol APIType: Sendable {
     var method: APIMethod { get }
     /// The path below the base address. A segment `{name}` stands for that field of the parameters.
     var path: String { get }
-    /// A value whose fields are the parameters: those named in the path go there, of the rest those of GET and DELETE go to
-    /// the query and all others to a JSON body. What is nil is absent.
+    /// A value whose fields are the parameters: those named in the path go there, of the rest those of GET and DELETE
+    /// go to the query and all others to a JSON body. What is nil is absent.
     var parameters: (any Encodable & Sendable)? { get }
 
     /// The call as a request. Only calls that fit no rule need one of their own.

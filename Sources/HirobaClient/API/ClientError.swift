@@ -104,8 +104,8 @@ public struct APIFailure: Error, Sendable {
         self.body = body
     }
 
-    /// Reads what can be read: problem documents, and JSON objects with one of the usual names for a sentence. Whatever the body is,
-    /// there is a sentence.
+    /// Reads what can be read: problem documents, and JSON objects with one of the usual names for a sentence. Whatever
+    /// the body is, there is a sentence.
     public init(status: Int, headers: HeaderFields, body: [UInt8]) {
         self.status = status
         self.body = body

@@ -51,8 +51,9 @@ public struct LiveEvent: Sendable {
     }
 }
 
-/// What happens on the server, as it happens. When the connection is lost it is made again, and the stream goes on after the last event
-/// that was seen. It ends when the task is cancelled, and with an error when the server refuses it.
+/// What happens on the server, as it happens. When the connection is lost it is made again, and the stream goes on
+/// after the last event that was seen. It ends when the task is cancelled, and with an error when the server refuses
+/// it.
 public struct LiveEvents: AsyncSequence, Sendable {
     /// An event.
     public typealias Element = LiveEvent
@@ -153,7 +154,8 @@ struct LiveDelays: Sendable {
     var first: Duration = .seconds(1)
     var longest: Duration = .seconds(30)
 
-    /// Twice as long after each loss, and a random share of it, so that a server that comes back is not met by everybody at once.
+    /// Twice as long after each loss, and a random share of it, so that a server that comes back is not met by
+    /// everybody at once.
     func wait(afterLoss losses: Int, asked milliseconds: Int?) -> Duration {
         let base = milliseconds.map { Duration.milliseconds(min($0, 60_000)) } ?? first
         let doubled = min(base * (1 << min(losses - 1, 10)), max(longest, base))

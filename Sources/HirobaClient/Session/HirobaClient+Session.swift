@@ -4,7 +4,8 @@ public import HirobaContract
 public enum SessionState: Sendable {
     /// The session lives; this is the person as the server knows them now.
     case valid(Me)
-    /// The server said that the session is dead. It has been removed here; `checkAuth` signs in again, anonymously as the same person.
+    /// The server said that the session is dead. It has been removed here; `checkAuth` signs in again, anonymously as
+    /// the same person.
     case ended
     /// Nobody was signed in.
     case signedOut
@@ -16,17 +17,19 @@ extension HirobaClient {
     /// Who was signed in when last heard of, without asking the server.
     public func storedUser() async throws(ClientError) -> Me? { try await keeper.signedIn()?.user }
 
-    /// Makes sure that somebody is signed in: a stored person is answered at once and without a request, otherwise the device signs in
-    /// anonymously. Cheap and safe to repeat at every return to the foreground.
+    /// Makes sure that somebody is signed in: a stored person is answered at once and without a request, otherwise the
+    /// device signs in anonymously. Cheap and safe to repeat at every return to the foreground.
     @discardableResult
     public func checkAuth() async throws(ClientError) -> Me {
         if let user = try await storedUser() { return user }
         return try await signInAnonymously()
     }
 
-    /// Asks the server whether the session still lives. A stored person proves nothing: it was read back from this device.
+    /// Asks the server whether the session still lives. A stored person proves nothing: it was read back from this
+    /// device.
     ///
-    /// Only an answer that says the session is dead ends it. No network, no time left and faults of the server never do.
+    /// Only an answer that says the session is dead ends it. No network, no time left and faults of the server never
+    /// do.
     public func checkSession() async -> SessionState {
         do {
             guard let token = try await keeper.signedIn()?.token else { return .signedOut }
@@ -75,8 +78,8 @@ extension HirobaClient {
         try await begin(SignIn(email: email, password: password))
     }
 
-    /// Signs out. The session on this device ends whatever the server answers; if the server could not be told, that is thrown
-    /// afterwards.
+    /// Signs out. The session on this device ends whatever the server answers; if the server could not be told, that is
+    /// thrown afterwards.
     public func signOut() async throws(ClientError) {
         guard let token = try await keeper.signedIn()?.token else { return }
         var call = HirobaCall<EndSession, NoContent>(EndSession())

@@ -8,7 +8,8 @@ import Foundation
 
 /// Files that only their owner reads, and that are there as a whole or not at all.
 enum PrivateFile {
-    /// Writes with mode 600. The mode is set while the file is still empty, so that its content is never readable by others.
+    /// Writes with mode 600. The mode is set while the file is still empty, so that its content is never readable by
+    /// others.
     static func write(_ bytes: [UInt8], to file: URL) throws(ClientError) {
         let part = file.appendingPathExtension("part-\(UUID().uuidString)")
         do {
@@ -32,8 +33,8 @@ enum PrivateFile {
 
     /// Puts a file in the place of another in one step.
     static func replace(_ file: URL, by part: URL) throws(ClientError) {
-        // Foundation's own replacement needs the old file to exist. Unsafe only because a C function takes the paths; both
-        // live through the call.
+        // Foundation's own replacement needs the old file to exist. Unsafe only because a C function takes the paths;
+        // both live through the call.
         guard unsafe rename(part.path, file.path) == 0 else {
             throw .local("The file \(file.lastPathComponent) cannot be put in place")
         }

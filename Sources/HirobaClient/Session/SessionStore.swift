@@ -4,8 +4,8 @@ import HirobaJSON
 
 /// What survives a restart of the app.
 public struct StoredSession: Codable, Hashable, Sendable {
-    /// The secret by which this device is known. It is made once and outlives sessions, so that after a lost session the same person
-    /// comes back.
+    /// The secret by which this device is known. It is made once and outlives sessions, so that after a lost session
+    /// the same person comes back.
     public var deviceSecret: String
     /// Who is signed in, with the token; nil when nobody is.
     public var signedIn: SignedIn?
@@ -19,8 +19,8 @@ public struct StoredSession: Codable, Hashable, Sendable {
 
 /// Keeps a session between starts of the app.
 public protocol SessionStore: Sendable {
-    /// What was saved last; nil when nothing ever was. Whatever else is wrong is thrown: taking a locked key chain for an empty one
-    /// would make a new person.
+    /// What was saved last; nil when nothing ever was. Whatever else is wrong is thrown: taking a locked key chain for
+    /// an empty one would make a new person.
     func load() throws(ClientError) -> StoredSession?
     /// Saves; when it returns, it is on disk.
     func save(_ session: StoredSession) throws(ClientError)

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A value behind a lock, for the few places that are called without `async`. `Mutex` needs a younger system than we do.
+/// A value behind a lock, for the few places that are called without `async`. `Mutex` needs a younger system than we
+/// do.
 ///
 /// Unchecked, because the compiler cannot see that the lock is taken for every access; `withLock` is the only way in.
 final class Locked<Value>: @unchecked Sendable {

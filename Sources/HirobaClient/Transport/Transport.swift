@@ -6,8 +6,8 @@
 
 /// What carries a request to the server and brings the answer. `URLSessionTransport` does it over the system's HTTP.
 public protocol Transport: Sendable {
-    /// Sends a request and answers as soon as the head of the answer is there. Cancelling the task, or dropping the body,
-    /// ends the request.
+    /// Sends a request and answers as soon as the head of the answer is there. Cancelling the task, or dropping the
+    /// body, ends the request.
     ///
     /// Any status is an answer. Redirections within the same origin are followed.
     func start(_ request: TransportRequest) async throws(ClientError) -> TransportAnswer

@@ -57,7 +57,8 @@ public final class URLSessionTransport: Transport {
     }
 }
 
-/// A task that may be cancelled from anywhere. `URLSessionTask` is thread-safe on every platform but not declared so on all.
+/// A task that may be cancelled from anywhere. `URLSessionTask` is thread-safe on every platform but not declared so on
+/// all.
 private struct RunningTask: @unchecked Sendable {
     let task: URLSessionTask
     init(_ task: URLSessionTask) { self.task = task }

@@ -1,5 +1,5 @@
-/// The list of calls. The server refuses to start when it does not serve one of them, the OpenAPI document shows them all, and
-/// the tests send each there and back.
+/// The list of calls. The server refuses to start when it does not serve one of them, the OpenAPI document shows them
+/// all, and the tests send each there and back.
 public enum Calls {
     /// Every call of this version.
     public static let all: [any CallDescription.Type] = [

@@ -168,8 +168,8 @@ public struct DeleteComment: Call, Hashable {
     public init(comment: Comment.ID) { self.comment = comment }
 }
 
-/// Tells what happens, as it happens: server-sent events named as in `LiveEventName`. An event's id is a position in the
-/// feed; the header `Last-Event-ID` goes on after one.
+/// Tells what happens, as it happens: server-sent events named as in `LiveEventName`. An event's id is a position in
+/// the feed; the header `Last-Event-ID` goes on after one.
 public struct Live: StreamCall, Hashable {
     /// Where it goes.
     public static let route = Route(.get, "/live")

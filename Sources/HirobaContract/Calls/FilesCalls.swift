@@ -32,7 +32,8 @@ public struct DownloadFile: DownloadCall, Hashable {
 
     /// The file.
     public var file: StoredFile.ID
-    /// For a picture: the longer side in pixels at most. The server has a few fixed sizes and takes the next larger one.
+    /// For a picture: the longer side in pixels at most. The server has a few fixed sizes and takes the next larger
+    /// one.
     public var size: Int?
 
     /// Downloads a file.

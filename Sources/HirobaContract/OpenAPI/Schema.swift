@@ -35,8 +35,8 @@ extension OpenText {
     }
 }
 
-/// Learns the schemas of types by letting them decode: what a type asks its decoder for is what it consists of. So there is no second
-/// description of the models that could disagree with the first.
+/// Learns the schemas of types by letting them decode: what a type asks its decoder for is what it consists of. So
+/// there is no second description of the models that could disagree with the first.
 ///
 /// Structures become components, by their names. Texts that are asked for are answered with one that is a valid id.
 struct SchemaRecorder {
