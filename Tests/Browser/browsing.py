@@ -52,8 +52,11 @@ def row(page, text):
 
 
 def fits(page):
-    """Nothing sticks out at the side."""
-    return page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    """Nothing sticks out at the side, of the page or of a card on it."""
+    return page.evaluate("""
+        [document.documentElement, ...document.querySelectorAll('.card, .rows, .topic, .sheet[open], .door')]
+            .every((element) => element.scrollWidth <= element.clientWidth)
+    """)
 
 
 def id_of(page):

@@ -179,6 +179,7 @@ def test_a_failure_keeps_what_was_typed_and_says_why(hiroba, person, look, tmp_p
     page.goto("/forum")
     page.get_by_role("link", name=look.words["new thread"]).click()
     page.get_by_placeholder(look.words["text"]).fill("Kept")
+    assert fits(page)
     page.get_by_role("button", name=look.words["add thread"]).click()
     expect(page.locator(".message:visible")).to_have_text(look.words["no title"])
     expect(page.get_by_placeholder(look.words["text"])).to_have_value("Kept")
@@ -193,6 +194,20 @@ def test_a_failure_keeps_what_was_typed_and_says_why(hiroba, person, look, tmp_p
     expect(page.get_by_placeholder(look.words["title"])).to_have_value(title)
     page.goto("/forum")
     expect(row(page, title)).to_have_count(0)
+
+
+@looks(SCRIPTED, PLAIN)
+def test_a_picture_that_is_too_large_is_refused_in_words(hiroba, person, look, picture):
+    """And not by a connection that is cut while the browser still sends."""
+    page = person(hiroba, look)
+    picture.write_bytes(picture.read_bytes() + bytes(21 << 20))
+    page.goto("/forum")
+    page.get_by_role("link", name=look.words["new thread"]).click()
+    page.get_by_placeholder(look.words["title"]).fill("Too large")
+    page.get_by_label(look.words["add picture"]).set_input_files(picture)
+    page.get_by_role("button", name=look.words["add thread"]).click()
+    expect(page.locator(".message:visible")).to_contain_text("20 MiB")
+    expect(page.get_by_placeholder(look.words["title"])).to_have_value("Too large")
 
 
 @looks(SCRIPTED, PLAIN)

@@ -50,10 +50,11 @@ function submitInPlace(form, done) {
             failed = true;
             message.textContent = error.message;
             message.hidden = false;
+            message.scrollIntoView({ block: 'nearest' });
             const field = error.field && form.elements[error.field];
             if (field) {
                 field.setAttribute('aria-invalid', 'true');
-                field.focus();
+                field.focus({ preventScroll: true });
             }
         } finally {
             button.disabled = false;

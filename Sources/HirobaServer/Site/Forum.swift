@@ -75,9 +75,13 @@ extension Site {
         }
     }
 
-    private static func topicID(_ parameters: PathParameters) -> Topic.ID { Topic.ID(parameters["topic"] ?? "") }
-    private static func commentID(_ parameters: PathParameters) -> Comment.ID {
-        Comment.ID(parameters["comment"] ?? "")
+    private static func topicID(_ parameters: PathParameters) -> Topic.ID { wellFormed(parameters["topic"]) }
+    private static func commentID(_ parameters: PathParameters) -> Comment.ID { wellFormed(parameters["comment"]) }
+
+    /// An id goes into the addresses of the next page, so what is none becomes the id of nothing.
+    private static func wellFormed<Subject>(_ text: String?) -> ID<Subject> {
+        guard let text, ID<Subject>.isWellFormed(text) else { return ID("none") }
+        return ID(text)
     }
 
     private static func emptyForm() -> FormState { FormState(key: Token.random256()) }
@@ -167,7 +171,7 @@ extension Site {
                 state.values = ["title": form["title"], "text": form["text"]]
                 state.message = refusal.message
                 // No browser fills a file field again.
-                if form.fields["photo"] != nil { state.message = "\(refusal.message) \(visitor.texts.chooseAgain)" }
+                if form.fields["photo"] != nil { state.message = refusal.message + visitor.texts.chooseAgain }
                 state.field = refusal.field
                 return .page(.newTopicPage(context(visitor, request), state), refusal.status)
             }

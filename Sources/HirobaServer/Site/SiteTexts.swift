@@ -53,6 +53,7 @@ struct SiteTexts: Sendable {
     let removePicture: String
     let preview: String
     let addThread: String
+    /// Follows another sentence.
     let chooseAgain: String
 
     // One thread.
@@ -143,12 +144,12 @@ extension SiteTexts {
         clientTitle: "型つきクライアント",
         clientIntroduction: "呼び出しは、関数ではなく値です。値の型が答えの型を決めるので、送る関数はひとつで足り、呼び出す場所でのデコードもいりません。",
         clientCode: "例のすべて", clientCommand: "動かしかた",
-        clientCommandText: "リポジトリーのフォルダーで次のコマンドを実行すると、小さなローカルサーバーを相手に例が動きます。",
+        clientCommandText: "リポジトリーのフォルダーで実行します。一行目は、つくりもののデータを持つ小さなローカルサーバーです。",
         forum: "掲示板", newThread: "新しいスレッド", noThreads: "まだスレッドがありません。最初のスレッドを立ててみましょう。",
         olderThreads: "以前のスレッド", newestThreads: "最新のスレッド", anonymous: "名無しさん",
         titleLabel: "タイトル", titlePlaceholder: "スレッドのタイトルを入力してください",
         textLabel: "紹介文", textPlaceholder: "スレッドの紹介文を入力してください",
-        addPicture: "画像追加", pictureHint: "20 MBまで。位置情報などは取り除かれます。", removePicture: "画像を外す",
+        addPicture: "画像追加", pictureHint: "位置情報などは取り除かれます。", removePicture: "画像を外す",
         preview: "選んだ画像", addThread: "スレッド追加", chooseAgain: "画像はもう一度選んでください。",
         comments: "コメント", newComment: "コメントを書く", commentPlaceholder: "コメントを入力してください",
         sendComment: "コメントする", noComments: "まだコメントがありません。", olderComments: "以前のコメント",
@@ -184,14 +185,14 @@ extension SiteTexts {
         clientIntroduction:
             "A call is a value, not a function. Its type names the type of the answer, so one function sends every call and nothing is decoded where the call is made.",
         clientCode: "The whole example", clientCommand: "Run it",
-        clientCommandText: "In the repository's folder this command runs the example against a small local server.",
+        clientCommandText: "In the repository's folder. The first line starts a small local server with invented data.",
         forum: "Bulletin board", newThread: "New thread", noThreads: "No threads yet. Why not start the first one?",
         olderThreads: "Older threads", newestThreads: "Newest threads", anonymous: "Anonymous",
         titleLabel: "Title", titlePlaceholder: "Enter a title for the thread",
         textLabel: "Description", textPlaceholder: "Enter a description of the thread",
-        addPicture: "Add picture", pictureHint: "Up to 20 MB. Location and other metadata are removed.",
+        addPicture: "Add picture", pictureHint: "The place and other metadata are removed.",
         removePicture: "Remove picture", preview: "The chosen picture", addThread: "Add thread",
-        chooseAgain: "Please choose the picture again.",
+        chooseAgain: " Please choose the picture again.",
         comments: "Comments", newComment: "Write a comment", commentPlaceholder: "Enter a comment",
         sendComment: "Comment", noComments: "No comments yet.", olderComments: "Older comments",
         newestComments: "Newest comments", threadGone: "This thread has been deleted.",

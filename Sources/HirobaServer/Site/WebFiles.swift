@@ -18,8 +18,9 @@ struct WebFiles: Sendable {
         var files: [String: File] = [:]
         var everything: [UInt8] = []
         for file in EmbeddedFile.all where file.folder == "site" {
-            files[file.name] = File(bytes: file.bytes, type: Self.type(of: file.name))
-            everything += Array(file.name.utf8) + [0] + SHA256.hash(file.bytes)
+            let bytes = file.bytes
+            files[file.name] = File(bytes: bytes, type: Self.type(of: file.name))
+            everything += Array(file.name.utf8) + [0] + SHA256.hash(bytes)
         }
         self.files = files
         self.version = Base64URL.encode(Array(SHA256.hash(everything).prefix(9)))
@@ -41,17 +42,23 @@ struct WebFiles: Sendable {
     }
 }
 
-/// A file that was compiled into the program.
+/// A file that was compiled into the program. Its bytes are copied only when asked for.
 struct EmbeddedFile: Sendable {
     let folder: String
     let name: String
-    let bytes: [UInt8]
+    private let index: Int
 
-    static let all: [EmbeddedFile] = (0..<web_files_count()).compactMap { index in
-        guard let file = web_files_at(index)?.pointee else { return nil }
-        return EmbeddedFile(
-            folder: String(cString: file.folder), name: String(cString: file.name),
-            bytes: Array(UnsafeBufferPointer(start: file.bytes, count: file.count)))
+    static var all: [EmbeddedFile] {
+        (0..<web_files_count()).compactMap { index in
+            guard let file = web_files_at(index)?.pointee else { return nil }
+            return EmbeddedFile(
+                folder: String(cString: file.folder), name: String(cString: file.name), index: index)
+        }
+    }
+
+    var bytes: [UInt8] {
+        guard let file = web_files_at(index)?.pointee else { return [] }
+        return Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
     }
 
     static func bytes(folder: String, name: String) -> [UInt8] {

@@ -206,6 +206,8 @@ struct SiteForumTests {
                 #expect(answer.status == .notFound, "\(address)")
                 #expect(answer.text.contains("<h1 class=\"bar-title\">見つかりません</h1>"), "\(address)")
             }
+            let odd = try await browser.get("/forum/x%2F..%2F..%2Flanguage/comments/%22/delete")
+            #expect(odd.text.contains("action=\"/forum/none/comments/none/delete\""))
             let answer = try await browser.submit("/forum/0000000000000000/comments", on: "/forum", [("text", "x")])
             #expect(answer.status == .notFound)
         }

@@ -36,6 +36,9 @@ struct SiteTests {
                 contentsOf: folder.appending(path: "Examples/Marvel/App/main.swift"), encoding: .utf8)
             let page = try await Browser(site).get("/typed-client").text
             #expect(page.contains(String(decoding: HTML(text: example).bytes, as: UTF8.self)))
+            let guide = try String(contentsOf: folder.appending(path: "Examples/Marvel/README.md"), encoding: .utf8)
+            let command = try #require(guide.firstMatch(of: /```\n(swift run[^`]+)\n```/)).output.1
+            #expect(page.contains(String(decoding: HTML(text: String(command)).bytes, as: UTF8.self)))
         }
     }
 

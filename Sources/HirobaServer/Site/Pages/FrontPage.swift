@@ -40,7 +40,8 @@ extension HTML {
     static func typedClientPage(_ context: PageContext, code source: String) -> HTML {
         let texts = context.texts
         return page(
-            context, kind: "client", title: texts.clientTitle, lead: .back(to: "/", named: texts.home)
+            context, kind: "client", title: texts.clientTitle, lead: .back(to: "/", named: texts.home),
+            mainClass: "page wide"
         ) {
             div(.class("prose")) {
                 p { texts.clientIntroduction }
@@ -48,7 +49,7 @@ extension HTML {
                 pre(.class("code"), .init("tabindex", "0"), .lang("en"), text: source)
                 h2 { texts.clientCommand }
                 p { texts.clientCommandText }
-                pre(.class("code"), .lang("en"), text: "make marvel")
+                pre(.class("code"), .lang("en"), text: "swift run marvel-server &\nswift run marvel")
             }
         }
     }
