@@ -230,8 +230,7 @@ import Testing
             let ending = try await forum.core.events.subscribe(Live(), from: nil, by: one)
             let staying = try await forum.core.events.subscribe(Live(), from: nil, by: two)
             try await forum.core.accounts.endSession(EndSession(), by: one)
-            var iterator = ending.makeAsyncIterator()
-            while await iterator.next() != nil {}
+            #expect(try await ending.waitForEnd())
             let topic = try await forum.topic(by: two)
             #expect(try await staying.take(until: topic.id.rawValue).count == 2)
             #expect(
@@ -383,8 +382,7 @@ import Testing
                 let topic = try await forum.topic(by: hana)
                 _ = try await stream.take(until: topic.id.rawValue)
             }
-            var iterator = stream.makeAsyncIterator()
-            #expect(await iterator.next() == nil)
+            #expect(try await stream.waitForEnd())
             #expect(
                 await refusal { try await forum.core.events.subscribe(Live(), from: nil, by: hana) }?.code
                     == .unavailable)
@@ -433,22 +431,37 @@ extension LiveEvents {
     }
 
     private func take(_ isEnough: @escaping @Sendable ([LiveEvent]) -> Bool) async throws -> [LiveEvent] {
-        try await withThrowingTaskGroup { group in
-            group.addTask {
-                var events: [LiveEvent] = []
-                for await event in self {
-                    events.append(event)
-                    if isEnough(events) { return events }
-                }
-                throw TestSupportError("the stream ended after \(events.map(\.name))")
+        try await withDeadline {
+            var events: [LiveEvent] = []
+            for await event in self {
+                events.append(event)
+                if isEnough(events) { return events }
             }
-            group.addTask {
-                try await Task.sleep(for: .seconds(30))
-                throw TestSupportError("waited in vain for an event")
-            }
-            defer { group.cancelAll() }
-            return try await group.next() ?? []
+            throw TestSupportError("the stream ended after \(events.map(\.name))")
         }
+    }
+
+    fileprivate func waitForEnd() async throws -> Bool {
+        try await withDeadline {
+            for await _ in self {}
+            return true
+        }
+    }
+}
+
+/// Half a minute for the work, so that a stream that stays silent fails its test instead of stopping the suite.
+private func withDeadline<Result: Sendable>(_ work: @escaping @Sendable () async throws -> Result) async throws
+    -> Result
+{
+    try await withThrowingTaskGroup { group in
+        group.addTask { try await work() }
+        group.addTask {
+            try await Task.sleep(for: .seconds(30))
+            throw TestSupportError("waited in vain for an event")
+        }
+        defer { group.cancelAll() }
+        guard let result = try await group.next() else { throw CancellationError() }
+        return result
     }
 }
 

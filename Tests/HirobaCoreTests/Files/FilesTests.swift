@@ -131,13 +131,16 @@ import Testing
             let hana = try await forum.person()
             let file = try await forum.upload(clean, by: hana)
             forum.pictures.closeGate()
+            defer { forum.pictures.openGate() }
             try await withThrowingTaskGroup { group in
                 for _ in 0..<10 {
                     group.addTask {
                         try await forum.core.files.open(DownloadFile(file: file.id, size: 100), by: Caller()).etag
                     }
                 }
-                try await until { forum.pictures.thumbnailsMade == 1 }
+                try await until { forum.pictures.thumbnailsMade > 0 }
+                // Once the others are on their way too: nobody but the first may begin.
+                for _ in 0..<50 { _ = try await forum.database.read { _ in true } }
                 forum.pictures.openGate()
                 let tags = try await group.reduce(into: Set<String>()) { $0.insert($1) }
                 #expect(tags.count == 1)
