@@ -44,7 +44,8 @@ extension Connection {
         }
         noteHead()
         pumpNow()
-        if canRead, pending.isEmpty, phase == .http2, turns == 8 {
+        // More is there, after as much as is fair to others, or after output that was stuck; the loop will not tell again.
+        if canRead, pending.isEmpty, phase == .http2 {
             loop.execute { [self] in assumeIsolated { $0.http2Ready() } }
         }
     }

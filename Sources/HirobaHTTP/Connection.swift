@@ -180,6 +180,7 @@ actor Connection {
     func startClosing() {
         guard phase != .closed, phase != .closing else { return }
         phase = .closing
+        http2?.connectionClosed()
         deadlines = Deadlines()
         deadlines.phase = loop.now + lingerTime
         arm()
