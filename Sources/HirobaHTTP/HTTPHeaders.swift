@@ -49,21 +49,24 @@ package struct HTTPHeaders: Sendable {
         fields.contains { isNamed($0, name) }
     }
 
-    /// Adds a field after the others. CR, LF and NUL in the value become blanks, so that a value can never begin a field
+    /// Adds a field after the others. Control characters in the value become blanks, so that a value can never begin a field
     /// of its own (RFC 9110 section 5.5); a name that is not a token is not added.
     package mutating func add(_ name: String, _ value: String) {
         let start = bytes.count
-        for byte in name.utf8 {
-            guard HTTPSyntax.isTokenByte(byte) else {
-                assertionFailure("\(name) is not the name of a field")
-                bytes.removeSubrange(start...)
-                return
-            }
-            bytes.append(byte)
-        }
+        // Enough for the fields of most answers, so that the arrays grow once.
+        if bytes.capacity == 0 { bytes.reserveCapacity(160) }
+        if fields.capacity == 0 { fields.reserveCapacity(4) }
+        bytes.append(contentsOf: name.utf8)
         let nameEnd = bytes.count
-        guard nameEnd > start else { return }
-        for byte in value.utf8 { bytes.append(byte == 13 || byte == 10 || byte == 0 ? 32 : byte) }
+        guard nameEnd > start, bytes[start...].allSatisfy(HTTPSyntax.isTokenByte) else {
+            assertionFailure("\(name) is not the name of a field")
+            bytes.removeSubrange(start...)
+            return
+        }
+        bytes.append(contentsOf: value.utf8)
+        for index in nameEnd..<bytes.count where !HTTPSyntax.isValueByte(bytes[index]) {
+            bytes[index] = 32
+        }
         fields.append(
             Field(
                 nameStart: UInt32(start), nameEnd: UInt32(nameEnd),

@@ -5,6 +5,8 @@ import HirobaThreads
 ///
 /// How a request travels can be read by opening the files in this order: `Listener`, `EventLoop`, `Connection`,
 /// `HTTP1Reader` or `HTTP2Session`, `HTTPRequest`, `Routes`, `HTTPResponse`, `HTTP1Writer`.
+///
+/// A server that was started runs until it is told to stop; letting go of it does not end it.
 package final class HTTPServer: HTTPServerEngine {
     private struct State {
         var loops: [EventLoop] = []

@@ -6,10 +6,12 @@ import Testing
     @Test("a budget is spent at once and earned back at a fifth a second")
     func budget() {
         var budget = FrameBudget(100, now: 1000)
-        #expect(granted(&budget, 150, at: 1000) == 100)
+        #expect(granted(&budget, 100, at: 1000) == 100)
+        #expect(granted(&budget, 20, at: 2000) == 20)
+        #expect(granted(&budget, 51, at: 2050) == 1)
         // In debt by fifty, and twenty a second are earned.
-        #expect(granted(&budget, 1, at: 2000) == 0)
-        #expect(granted(&budget, 150, at: 11_000) == 100)
+        #expect(granted(&budget, 1, at: 3000) == 0)
+        #expect(granted(&budget, 150, at: 13_000) == 100)
     }
 
     @Test("asking often earns no less, and waiting long no more than all")

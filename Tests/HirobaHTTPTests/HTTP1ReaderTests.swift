@@ -116,6 +116,7 @@ import Testing
             ("5\nhello\r\n0\r\n\r\n", "; 400; unfinished"),
             ("5\r\nhello0\r\n\r\n", "; 400; unfinished"),
             ("5\r\nhello\n0\r\n\r\n", "; 400; unfinished"),
+            ("5\r\nhello\rx0\r\n\r\n", "; 400; unfinished"),
             ("4\r\nhello\r\n0\r\n\r\n", "; 400; unfinished"),
             ("0\r\n\n", "; 400; unfinished"),
             // Bad: trailers
