@@ -73,12 +73,14 @@ let package = Package(
 
         // The typed client on a foreign API.
         .target(
-            name: "MarvelAPI", dependencies: ["HirobaClient", "HirobaJSON"], path: "Examples/Marvel/API", swiftSettings: safe),
+            name: "MarvelAPI", dependencies: ["HirobaClient", "HirobaJSON"], path: "Examples/Marvel/API",
+            swiftSettings: safe),
         .executableTarget(
             name: "marvel", dependencies: ["MarvelAPI", "HirobaClient"], path: "Examples/Marvel/App",
             swiftSettings: safe),
         .executableTarget(
-            name: "marvel-server", dependencies: ["HirobaHTTP", "HirobaJSON", "COpenSSL"], path: "Examples/Marvel/Server",
+            name: "marvel-server", dependencies: ["HirobaHTTP", "HirobaJSON", "COpenSSL"],
+            path: "Examples/Marvel/Server",
             swiftSettings: common),
 
         // Tests, one target a library.
