@@ -7,12 +7,21 @@ import HirobaThreads
 final class FolderLock: Sendable {
     private let descriptor: Lock<Int32?>
 
+    private static let retries = 10
+
     init(folder: String) throws(StoreError) {
         let path = folder + "/lock"
         let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreError.file("open", path, errno) }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let reason = errno
+        var isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+        var reason = errno
+        // A child process of whoever has just let go keeps the lock until its exec, some moments after its fork.
+        for _ in 0..<Self.retries where !isLocked && reason == EWOULDBLOCK {
+            usleep(20_000)
+            isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+            reason = errno
+        }
+        guard isLocked else {
             let holder = Self.holder(descriptor)
             close(descriptor)
             guard reason == EWOULDBLOCK else { throw StoreError.file("lock", path, reason) }

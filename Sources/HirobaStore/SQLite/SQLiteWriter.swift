@@ -113,7 +113,9 @@ final class SQLiteWriter {
                 again.append(outcome.operation)
             }
         }
-        return again + rest
+        // By themselves, so that the next one of this kind does not take them along again.
+        run(again)
+        return rest
     }
 
     private func commit(_ outcomes: [Outcome]) {
