@@ -79,8 +79,10 @@ extension API {
 
     /// Any error as a problem document. What is our fault goes to the log, and only its id to the client.
     func problem(for error: any Error, in request: HTTPRequest) -> HTTPResponse {
+        // The one status that no code stands for: it is about time, and a client may simply send again.
+        let isSlow = (error as? HTTPBodyError) == .tooSlow
         let error = Self.known(error, bodyLimit: options.bodyBytes)
-        let status = Self.status(of: error.code)
+        let status = isSlow ? .requestTimeout : Self.status(of: error.code)
         var id: String?
         if status.rawValue >= 500 { id = faults.record(error.cause ?? error.sentence.en, in: request) }
         var headers: HTTPHeaders = ["Content-Type": Problem.mediaType, "Cache-Control": "no-store"]
@@ -104,7 +106,6 @@ extension API {
         case let error as HTTPBodyError:
             switch error {
             case .tooLarge: Refusal.bodyTooLarge(limit: bodyLimit).error
-            // The engine has its own words for these, and the connection ends with them.
             case .disconnected, .tooSlow, .malformed:
                 HirobaError(
                     .invalidRequest,

@@ -17,3 +17,18 @@ func allowManyFiles() -> Int {
     }
     return Int(clamping: files.rlim_cur)
 }
+
+/// The name of every address of this machine: `::`, which takes IPv4 too, unless the machine has no IPv6.
+func everyAddress() -> String {
+    let descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+    guard descriptor >= 0 else { return "0.0.0.0" }
+    defer { close(descriptor) }
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    let status = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+        }
+    }
+    return status == 0 ? "::" : "0.0.0.0"
+}

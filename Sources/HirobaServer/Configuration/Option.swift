@@ -52,7 +52,7 @@ package struct Option: Sendable {
             name: "database", placeholder: "postgres://USER:PASSWORD@HOST/NAME",
             summary: "A PostgreSQL database to use in place of SQLite in the data folder.",
             defaultText: "SQLite",
-            advice: "For more than one node. The password is better told by the environment than by a flag.",
+            advice: "When PostgreSQL is run and backed up already. Tell the password by the environment, not by a flag.",
             set: { (configuration, text) throws(ConfigurationError) in
                 guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") else {
                     throw ConfigurationError("must begin with postgres://")
@@ -64,7 +64,7 @@ package struct Option: Sendable {
             name: "blobs", placeholder: "FOLDER",
             summary: "Folder of the uploaded files.",
             defaultText: "blobs in the data folder",
-            advice: "When files belong on another disk; on the same one for every node.",
+            advice: "When files belong on another disk. The folder is for one running hiroba alone.",
             set: { (configuration, text) throws(ConfigurationError) in
                 guard !text.hasPrefix("s3://") else {
                     throw ConfigurationError("names an S3 bucket, which is not built yet; give a folder")
@@ -109,7 +109,7 @@ package struct Option: Sendable {
             show: { $0.corsOrigins }),
         Option(
             name: "request-log", placeholder: "on|off",
-            summary: "One JSON line on standard output for each request. Faults are written in any case.",
+            summary: "One JSON line on standard error for each request. Faults are written in any case.",
             defaultText: "on (off for the demo)",
             advice: "Off when a proxy keeps the log already.",
             set: { (configuration, text) throws(ConfigurationError) in
