@@ -54,9 +54,10 @@ extension Conformance {
                 let fresh = try server.connect()
                 #expect(try await fresh.isClosed())
                 let used = try server.connect()
-                try await used.send(get("/"))
-                _ = try await used.answer()
-                #expect(try await used.isClosed())
+                try? await used.send(get("/"))
+                // On a busy machine the request may have come too late for an answer.
+                let received = String(decoding: try await used.rest(), as: UTF8.self)
+                #expect(received.isEmpty || received.hasPrefix("HTTP/1.1 200 ") && received.hasSuffix("GET / "))
             }
         }
 
@@ -66,12 +67,13 @@ extension Conformance {
             limits.idleTime = .milliseconds(100)
             limits.headTime = .milliseconds(100)
             let gate = Gate()
+            let started = Counter()
             try await withServer(engine, limits: limits) { request in
+                started.add()
                 await gate.pass()
                 return await echo(request)
             } _: { server in
-                let connection = try server.connect()
-                try await connection.send(get("/"))
+                let connection = try await server.connect(sending: get("/"), until: started)
                 #expect(await !connection.hasInput(within: .milliseconds(600)))
                 gate.open()
                 #expect(try await connection.answer().text == "GET / ")
@@ -110,12 +112,14 @@ extension Conformance {
             limits.bodyGraceTime = .milliseconds(100)
             limits.idleTime = .milliseconds(500)
             let gate = Gate()
+            let started = Counter()
             try await withServer(engine, limits: limits) { request in
+                started.add()
                 await gate.pass()
                 return await echo(request)
             } _: { server in
-                let connection = try server.connect()
-                try await connection.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel")
+                let connection = try await server.connect(
+                    sending: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel", until: started)
                 #expect(await !connection.hasInput(within: .milliseconds(600)))
                 try await connection.send("lo")
                 gate.open()
@@ -325,11 +329,14 @@ extension Conformance {
             var limits = HTTPLimits()
             limits.idleTime = .milliseconds(100)
             let gate = Gate()
+            let started = Counter()
             try await withServer(engine, limits: limits) { _ in
-                .events(heartbeat: .milliseconds(50)) { _ in await gate.pass() }
+                .events(heartbeat: .milliseconds(50)) { _ in
+                    started.add()
+                    await gate.pass()
+                }
             } _: { server in
-                let connection = try server.connect()
-                try await connection.send(get("/"))
+                let connection = try await server.connect(sending: get("/"), until: started)
                 _ = try await connection.answerHead()
                 for _ in 1...5 {
                     let comment = try #require(try await connection.chunk())

@@ -26,6 +26,18 @@ struct ServerUnderTest: Sendable {
 
     func connect() throws -> RawConnection { try RawConnection(port: port) }
 
+    /// A connection whose `request` has reached its handler, which counts. With an idle time of some milliseconds a busy
+    /// machine may be too late for the first try.
+    func connect(sending request: String, until arrived: Counter) async throws -> RawConnection {
+        for _ in 1...50 {
+            let before = arrived.value
+            let connection = try connect()
+            try? await connection.send(request)
+            if await eventually(within: .seconds(1), { arrived.value > before }) { return connection }
+        }
+        throw RawError.deadline("sending a request in time")
+    }
+
     /// Stops the server while the test goes on.
     func beginStop(grace: Duration) -> Task<Void, Never> { Task { await server.stop(grace: grace) } }
 
