@@ -54,6 +54,6 @@ package final class Core: Sendable {
         try await Repeatable.prune(accounts.desk)
         try await events.prune()
         try await community.pruneRemovedTopics()
-        try await files.collectOrphans()
+        try await files.collectOrphansWhenDue()
     }
 }

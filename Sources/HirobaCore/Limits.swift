@@ -26,6 +26,8 @@ package struct Limits: Sendable {
     package var events = Duration.seconds(7 * 24 * 3600)
     /// How old bytes without a row must be before they are taken for leftovers: longer than any upload takes.
     package var orphanAge = Duration.seconds(24 * 3600)
+    /// How often bytes without a row are looked for: all blobs are listed for it.
+    package var orphansEvery = Duration.seconds(6 * 3600)
     /// Live streams at once in this process. Each holds a connection and about 5 KB.
     package var liveStreams = 5000
     /// Items that wait for one slow live stream. With one more it is told to load everything again instead.

@@ -7,6 +7,17 @@ internal import HirobaThreads
 /// when it still has none much later; a restart forgets the notes and costs nothing but time.
 final class Orphans: Sendable {
     private let firstSeen = Lock<[BlobID: Int64]>([:])
+    private let lastLook = Lock<Int64?>(nil)
+
+    /// Whether it is time to look again. The first time is one interval after the start, which is busy enough.
+    func isDue(at now: Int64, every interval: Duration) -> Bool {
+        lastLook.withLock { lastLook in
+            let last = lastLook ?? now
+            let isDue = now - last >= interval.milliseconds
+            lastLook = isDue ? now : last
+            return isDue
+        }
+    }
 
     /// - Parameter nameless: all blobs without a row at this moment.
     /// - Returns: those that had none `age` ago either.
@@ -25,6 +36,11 @@ final class Orphans: Sendable {
 }
 
 extension Files {
+    func collectOrphansWhenDue() async throws(HirobaError) {
+        guard orphans.isDue(at: desk.clock.now(), every: desk.limits.orphansEvery) else { return }
+        try await collectOrphans()
+    }
+
     /// Deletes bytes that have had no row for longer than any upload takes.
     ///
     /// - Returns: how many were deleted.

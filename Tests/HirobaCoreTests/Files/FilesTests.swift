@@ -218,6 +218,24 @@ import Testing
         }
     }
 
+    @Test("maintenance looks for bytes without a row a few times a day")
+    func orphansInMaintenance() async throws {
+        try await withForums { forum in
+            _ = try await forum.blobs.put(Array("left over".utf8))
+            for _ in 0..<4 {
+                try await forum.core.maintain()
+                #expect(forum.blobs.all.count == 1)
+                forum.time.advance(by: .seconds(6 * 3600))
+            }
+            // First seen six hours after the start, then old enough a day later.
+            try await forum.core.maintain()
+            #expect(forum.blobs.all.count == 1)
+            forum.time.advance(by: .seconds(6 * 3600))
+            try await forum.core.maintain()
+            #expect(forum.blobs.all.isEmpty)
+        }
+    }
+
     @Test("bytes without a row are deleted once they have been so for a day")
     func orphans() async throws {
         try await withForums { forum in
