@@ -14,6 +14,8 @@ SOURCES := Package.swift Sources Tests Examples Fuzz
 PYTHON := .venv/bin/python
 # Line tables are kept, the rest of the debug information is not: nearly half of the build's time.
 DEBUG := -Xswiftc -gnone
+# All tests at once would have each wait for the others, and their deadlines with them.
+WIDTH := --experimental-maximum-parallelization-width 4
 
 say = @printf '\n== %s\n' "$(1)"
 
@@ -68,9 +70,9 @@ fuzz: dependencies ## Feeds the HTTP/1.1 reader and JSON with random input, FUZZ
 
 sanitize: test-dependencies ## Runs the Swift tests under the address and the thread sanitizer: slow.
 	$(call say,Address sanitizer)
-	swift test --sanitize=address --scratch-path .build-address
+	swift test --sanitize=address --scratch-path .build-address $(WIDTH)
 	$(call say,Thread sanitizer)
-	swift test --sanitize=thread --scratch-path .build-thread
+	swift test --sanitize=thread --scratch-path .build-thread $(WIDTH)
 
 crash: test-build ## Kills the server CRASH_KILLS (50) times under load, on both databases, and looks for lost writes.
 	$(call say,Killing the server $(CRASH_KILLS) times on each database)
@@ -94,7 +96,7 @@ test-build: test-dependencies
 
 test-swift: test-build
 	$(call say,Swift tests)
-	swift test --skip-build $(DEBUG)
+	swift test --skip-build $(DEBUG) $(WIDTH)
 
 test-running: test-swift
 	$(call say,Tests of the running program)
