@@ -18,7 +18,7 @@ final class PostgresEngine: Engine {
         (reads, writes) = (OperationQueue(most: options.waiting), OperationQueue(most: options.waiting))
         threads = ThreadCount(readers + writers + 1) {}
         messenger = PostgresMessenger(server, threads)
-        let turns = Lock(())
+        let turns = Lock(0)
         for (name, queue, count, timeout) in [
             ("store-read", reads, readers, options.readDeadline),
             ("store-write", writes, writers, options.writeDeadline),
@@ -134,7 +134,7 @@ final class PostgresWorker {
     private let server: PostgresServer
     private let messenger: PostgresMessenger
     /// Writers that have collided a few times go one at a time, so that one of them is sure to get through.
-    private let turns: Lock<Void>
+    private let turns: Lock<Int>
     private let statementTimeout: Duration
     private var connection: PostgresConnection?
 
@@ -143,7 +143,7 @@ final class PostgresWorker {
     private static let grace: Duration = .seconds(1)
 
     init(
-        _ server: PostgresServer, _ messenger: PostgresMessenger, _ turns: Lock<Void>, statementTimeout: Duration
+        _ server: PostgresServer, _ messenger: PostgresMessenger, _ turns: Lock<Int>, statementTimeout: Duration
     ) {
         (self.server, self.messenger, self.turns) = (server, messenger, turns)
         self.statementTimeout = statementTimeout
@@ -165,7 +165,7 @@ final class PostgresWorker {
         while !operation.deadline.hasPassed {
             let ending =
                 collisions < Self.collisionsBeforeTurns
-                ? attempt(operation) : turns.withLock { _ in attempt(operation) }
+                ? attempt(operation) : attemptAlone(operation)
             switch ending {
             case .answered: return
             case .collided(let error):
@@ -181,6 +181,13 @@ final class PostgresWorker {
             }
         }
         operation.fail(reason)
+    }
+
+    private func attemptAlone(_ operation: Operation) -> Ending {
+        turns.withLock { turn in
+            turn &+= 1
+            return attempt(operation)
+        }
     }
 
     private func attempt(_ operation: Operation) -> Ending {
