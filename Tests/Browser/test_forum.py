@@ -244,6 +244,20 @@ def test_lists_follow_what_others_do(hiroba, person, look):
 
 
 @looks(SCRIPTED)
+def test_nothing_is_missed_before_the_stream_begins(hiroba, person, look):
+    """Between the drawing of the page and the first word of the stream."""
+    page = person(hiroba, look)
+    held = []
+    page.route("**/v1/live", lambda route: held.append(route))
+    page.goto("/forum")
+    eventually(lambda: page.evaluate("1") and held, what="opening the stream")
+    title = hiroba.topic(hiroba.person(), unique("In between"))["title"]
+    expect(row(page, title)).to_have_count(0)
+    held.pop().continue_()
+    expect(row(page, title)).to_have_count(1)
+
+
+@looks(SCRIPTED)
 def test_an_older_answer_does_not_undo_news(hiroba, person, look):
     """A list that was asked for before something happened arrives after the live stream told of it."""
     page = person(hiroba, look)
