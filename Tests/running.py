@@ -239,8 +239,10 @@ class Hiroba:
         """The program and its children."""
         pid = self.process.pid
         found = [pid]
-        for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-            found.append(int(child))
+        # The list belongs to the thread that started the child, and that is seldom the first one.
+        for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                found += map(int, (thread / "children").read_text().split())
         return found
 
     def memory(self):

@@ -138,6 +138,7 @@ def test_an_empty_upload_and_one_that_is_too_large(hiroba, token):
 def test_a_picture_bomb_is_refused_with_little_memory(hiroba, token, bomb):
     data = bomb()
     hiroba.upload(token, pictures.jpeg())
+    assert len(hiroba.processes()) > 1, "the process that decodes is watched too"
     with hiroba.watching_memory() as memory:
         answer = hiroba.upload(token, data)
     assert_problem(answer, 413, "too_large")
