@@ -4,7 +4,7 @@ enum Texts {
     /// One line, blanks around it removed.
     static func line(_ text: String, field: String, most: Int) throws(HirobaError) -> String {
         let line = trimmed(text)
-        guard !line.isEmpty else { throw missing(field) }
+        guard isVisible(line) else { throw missing(field) }
         try check(line, field: field, most: most)
         guard line.unicodeScalars.allSatisfy({ !isControl($0) && !isLineBreak($0) && !turnsText($0) }) else {
             throw .invalid(
@@ -15,7 +15,7 @@ enum Texts {
 
     /// Any number of lines, kept as written.
     static func passage(_ text: String, field: String, most: Int, mayBeEmpty: Bool) throws(HirobaError) -> String {
-        guard mayBeEmpty || !trimmed(text).isEmpty else { throw missing(field) }
+        guard mayBeEmpty || isVisible(text) else { throw missing(field) }
         try check(text, field: field, most: most)
         guard text.unicodeScalars.allSatisfy({ !isControl($0) || $0 == "\n" || $0 == "\r" || $0 == "\t" }) else {
             throw .invalid(
@@ -45,6 +45,14 @@ enum Texts {
     /// C0, DEL and C1. NUL among them, which PostgreSQL cannot store.
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+    }
+
+    /// Whether anything of it would be seen: a title of nothing but joiners and blanks could not be pointed at.
+    private static func isVisible(_ text: String) -> Bool {
+        text.unicodeScalars.contains {
+            !$0.properties.isWhitespace && !$0.properties.isDefaultIgnorableCodePoint && !isControl($0)
+                && $0 != "\u{2800}"
+        }
     }
 
     private static func isLineBreak(_ scalar: Unicode.Scalar) -> Bool {

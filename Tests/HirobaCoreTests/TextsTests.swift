@@ -14,7 +14,7 @@ import Testing
         "no line: nothing, several lines, control characters",
         arguments: [
             "", " ", "\u{3000}\n\t", "a\nb", "a\rb", "a\tb", "a\u{0}b", "a\u{7F}", "a\u{85}b", "a\u{2028}b",
-            "a\u{1B}[31m", "a\u{202E}b",
+            "a\u{1B}[31m", "a\u{202E}b", "\u{200B}", " \u{200D}\u{FEFF} ", "\u{3164}", "\u{2800}", "\u{E0041}",
         ])
     func noLines(_ text: String) {
         #expect(throws: HirobaError.self) { try Texts.line(text, field: "title", most: 200) }
@@ -25,7 +25,7 @@ import Testing
         let text = " one\r\n\ttwo\n\n"
         #expect(try Texts.passage(text, field: "text", most: 20, mayBeEmpty: false) == text)
         #expect(try Texts.passage("", field: "text", most: 20, mayBeEmpty: true) == "")
-        for text in ["", " \n", "a\u{0}", "a\u{8}b"] {
+        for text in ["", " \n", "\u{200B}\n\u{2060}", "a\u{0}", "a\u{8}b"] {
             #expect(throws: HirobaError.self) { try Texts.passage(text, field: "text", most: 20, mayBeEmpty: false) }
         }
     }
