@@ -6,10 +6,14 @@ package struct MultipartLimits: Sendable {
     package var parts: Int
     /// Bytes of one part's head. Names and file names are short; 8 KiB is what browsers never reach.
     package var headBytes: Int
+    /// Bytes that nobody asked for: what is left of parts that were passed over, and what stands before the first part and
+    /// after the last. No form sends any; without a bound a body need never end.
+    package var unwantedBytes: Int
 
-    package init(parts: Int = 64, headBytes: Int = 8 << 10) {
+    package init(parts: Int = 64, headBytes: Int = 8 << 10, unwantedBytes: Int = 1 << 20) {
         self.parts = parts
         self.headBytes = headBytes
+        self.unwantedBytes = unwantedBytes
     }
 }
 
@@ -22,6 +26,8 @@ package enum MultipartError: Error, Equatable {
     case truncated
     case tooManyParts
     case headTooLong
+    /// More than `MultipartLimits.unwantedBytes` that no reader asked for.
+    case tooMuchUnwanted
     /// A field is longer than its reader allows; names it.
     case fieldTooLong(String)
 }
@@ -267,6 +273,8 @@ package actor MultipartReader<Source: AsyncSequence & Sendable> where Source.Ele
     /// Events already parsed and not yet taken, in reverse.
     private var waiting: [MultipartParser.Event] = []
     private var isInsidePart = false
+    /// How many more bytes may come that nobody asks for.
+    private var toleratedBytes: Int
 
     package init(
         _ source: Source, contentType: String?, limits: MultipartLimits = MultipartLimits()
@@ -277,12 +285,13 @@ package actor MultipartReader<Source: AsyncSequence & Sendable> where Source.Ele
             (1...70).contains(boundary.utf8.count)
         else { throw .notMultipart }
         self.source = source.makeAsyncIterator()
+        self.toleratedBytes = limits.unwantedBytes
         self.parser = MultipartParser(boundary: boundary, limits: limits)
     }
 
     /// The next part, or `nil` after the closing boundary. Throws `MultipartError`, or what the source throws.
     package func next() async throws -> Part? {
-        while isInsidePart { _ = try await nextChunk() }
+        while let chunk = try await nextChunk() { try tolerate(chunk.count) }
         while let event = try await nextEvent() {
             if case .begin(let head) = event {
                 isInsidePart = true
@@ -317,7 +326,14 @@ package actor MultipartReader<Source: AsyncSequence & Sendable> where Source.Ele
                 return nil
             }
             waiting = try parser.feed(chunk).reversed()
+            // No part, and no byte of one.
+            if waiting.isEmpty { try tolerate(chunk.count) }
         }
+    }
+
+    private func tolerate(_ bytes: Int) throws(MultipartError) {
+        toleratedBytes -= bytes
+        if toleratedBytes < 0 { throw .tooMuchUnwanted }
     }
 
     private func nextSourceChunk() async throws -> [UInt8]? {

@@ -116,6 +116,36 @@ struct MultipartTests {
         await #expect(throws: MultipartError.fieldTooLong("title")) { _ = try await part.text(upTo: 5) }
     }
 
+    @Test("What nobody asked for does not go on for ever: a part passed over, what stands before and after")
+    func unwanted() async throws {
+        let limits = MultipartLimits(unwantedBytes: 1000)
+        let ballast = String(repeating: "x", count: 2000)
+        let head = "--XX\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n"
+        for (body, isTooMuch) in [
+            ("\(head)\(ballast)\r\n--XX--", true), ("\(head)x\r\n--XX--", false),
+            ("\(ballast)\r\n\(head)x\r\n--XX--", true),
+            ("\(head)x\r\n--XX--\r\n\(ballast)", true),
+        ] {
+            let reader = try MultipartReader(
+                Pieces(bytes: Array(body.utf8), size: 50), contentType: "multipart/form-data; boundary=XX",
+                limits: limits)
+            let end: MultipartError?
+            do {
+                while try await reader.next() != nil {}
+                end = nil
+            } catch let error as MultipartError {
+                end = error
+            }
+            #expect(end == (isTooMuch ? .tooMuchUnwanted : nil))
+        }
+        // Wanted bytes are counted by whoever wants them.
+        let reader = try MultipartReader(
+            Pieces(bytes: Array("\(head)\(ballast)\r\n--XX--".utf8), size: 50),
+            contentType: "multipart/form-data; boundary=XX", limits: limits)
+        #expect(try await reader.next()?.text(upTo: 2000) == ballast)
+        #expect(try await reader.next() == nil)
+    }
+
     @Test("Only multipart/form-data with a boundary is a form")
     func contentTypes() {
         let bad = [

@@ -221,6 +221,8 @@ extension Site {
         case MultipartError.fieldTooLong(let name):
             return SiteRefusal(
                 status: .contentTooLarge, title: texts.refusedTitle, message: texts.tooLong, field: name)
+        case MultipartError.tooMuchUnwanted:
+            return SiteRefusal(status: .contentTooLarge, title: texts.refusedTitle, message: texts.tooLong)
         case MultipartError.notMultipart:
             return SiteRefusal(status: .unsupportedMediaType, title: texts.refusedTitle, message: texts.brokenForm)
         case is MultipartError, is HTTPBodyError:
