@@ -141,6 +141,9 @@ struct SiteForumTests {
             let noPicture = try await browser.newThread("朝の市", "本文です", photo: Array("<html>".utf8))
             #expect(noPicture.status == .unsupportedMediaType)
             #expect(noPicture.text.contains("value=\"朝の市\"") && noPicture.text.contains("画像はもう一度選んでください。"))
+            let document = try await browser.newThread(
+                "朝の市", "本文です", photo: Array("%PDF-1.4".utf8), photoType: "application/pdf")
+            #expect(document.status == .unsupportedMediaType)
             let script = try await browser.newThread("朝の市", photo: Array("x".utf8), accept: "application/json")
             #expect(script.status == .unsupportedMediaType && script.text.hasPrefix("{\"message\":\""))
             let thread = try await browser.thread("朝の市")

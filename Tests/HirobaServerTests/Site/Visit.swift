@@ -106,7 +106,8 @@ final class Browser {
 
     /// Sends the form for a new thread, in the order of its fields.
     func newThread(
-        _ title: String, _ text: String = "", photo: [UInt8]? = nil, token: String?? = nil, key: String? = nil,
+        _ title: String, _ text: String = "", photo: [UInt8]? = nil, photoType: String = "image/jpeg",
+        token: String?? = nil, key: String? = nil,
         accept: String = "text/html"
     ) async throws -> Answer {
         let fields = try await prepared("/forum/new", [("title", title), ("text", text)], token: token, key: key)
@@ -117,7 +118,7 @@ final class Browser {
         body += Array(
             "--BB\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"\(photo == nil ? "" : "x.jpg")\"\r\n"
                 .utf8)
-        body += Array("Content-Type: image/jpeg\r\n\r\n".utf8) + (photo ?? []) + Array("\r\n--BB--\r\n".utf8)
+        body += Array("Content-Type: \(photoType)\r\n\r\n".utf8) + (photo ?? []) + Array("\r\n--BB--\r\n".utf8)
         return try await send(
             .post, "/forum/new", type: "multipart/form-data; boundary=BB", body: body, accept: accept)
     }
