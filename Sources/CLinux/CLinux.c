@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <linux/sockios.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -53,6 +55,11 @@ int clinux_is_cached(int file, long long offset) {
   struct iovec to = {&byte, 1};
   // File systems without RWF_NOWAIT answer EOPNOTSUPP: nothing can be learnt there.
   return preadv2(file, &to, 1, offset, RWF_NOWAIT) >= 0 || errno != EAGAIN;
+}
+
+int clinux_unconfirmed(int socket) {
+  int count = 0;
+  return ioctl(socket, SIOCOUTQ, &count) < 0 ? 0 : count;
 }
 
 ssize_t clinux_send2(int socket, const void *first, size_t first_length, const void *second, size_t second_length) {

@@ -84,11 +84,10 @@ extension Connection {
                 let sent = write(pending)
                 guard phase == .http2 else { return }
                 pending.removeFirst(sent)
+                // What the client sends meanwhile does not give it more time to read.
+                if sent == 0, deadlines.write < .max { return }
             }
-            if !pending.isEmpty {
-                deadlines.write = loop.now + server.times.writeStall
-                return arm()
-            }
+            if !pending.isEmpty { return expectRoom() }
         }
         deadlines.write = .max
         armStreams()
@@ -159,9 +158,14 @@ extension Connection {
                 stream.wakeReader(.late)
             }
             if stream.writeDeadline <= now {
-                // The client gives no window for this answer.
-                stream.writeDeadline = .max
-                session.reset(stream, NGHTTP2_CANCEL)
+                if pending.isEmpty {
+                    // The client gives no window for this answer.
+                    stream.writeDeadline = .max
+                    session.reset(stream, NGHTTP2_CANCEL)
+                } else {
+                    // Nobody's answer goes on while the socket is full; that has a deadline of its own.
+                    stream.writeDeadline = now + server.times.writeStall
+                }
             }
             if stream.heartbeatDeadline <= now { beat(stream) }
             next = min(next, stream.earliestDeadline)

@@ -6,8 +6,7 @@ extension Connection {
             case .count(let count): pending.removeFirst(count)
             case .again:
                 canWrite = false
-                deadlines.write = loop.now + server.times.writeStall
-                arm()
+                expectRoom()
                 return
             case .end, .failed: return close()
             }
@@ -47,11 +46,26 @@ extension Connection {
     /// - Returns: false when the connection is gone.
     func waitUntilWritable() async -> Bool {
         guard phase == .serving, writeWaiter == nil else { return false }
-        deadlines.write = loop.now + server.times.writeStall
-        arm()
+        expectRoom()
         let wake = await withCheckedContinuation { writeWaiter = $0 }
         deadlines.write = .max
         return wake == .ready && phase == .serving
+    }
+
+    /// The socket is full: the client has to read by a certain time.
+    func expectRoom() {
+        deadlines.write = loop.now + server.times.writeStall
+        deadlines.unconfirmed = transport.unconfirmed
+        arm()
+    }
+
+    /// Whether the client has read since `expectRoom`, at the rate that is asked of those who send.
+    ///
+    /// That the socket has no room does not tell it: the kernel speaks of room when a third of its buffer is free, and that
+    /// can be more than a megabyte, which a phone on a slow network takes a minute for.
+    func hasTakenEnough() -> Bool {
+        let least = max(1, server.limits.bodyMinimumRate * Int(server.times.writeStall) / 1000)
+        return deadlines.unconfirmed - transport.unconfirmed >= least
     }
 
     func wakeWriter(_ wake: Wake) {

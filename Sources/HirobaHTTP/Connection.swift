@@ -266,8 +266,9 @@ actor Connection {
             wakeReader(.late)
         }
         if deadlines.write <= now {
-            // The client does not read. There is no use in telling it.
-            return close()
+            // A client that does not read is cut off. There is no use in telling it.
+            guard hasTakenEnough() else { return close() }
+            expectRoom()
         }
         if deadlines.cancel <= now {
             deadlines.cancel = .max
@@ -307,8 +308,10 @@ struct Deadlines {
     var phase: UInt64 = .max
     /// The next piece of the body.
     var read: UInt64 = .max
-    /// Room in the socket.
+    /// Room in the socket, or at least a client that reads.
     var write: UInt64 = .max
+    /// What the kernel held for the client when `write` was set.
+    var unconfirmed = 0
     /// Until the task of a half-closed client is cancelled.
     var cancel: UInt64 = .max
     /// Until an endless answer needs a sign of life.

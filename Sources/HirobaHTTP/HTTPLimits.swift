@@ -15,7 +15,8 @@ package struct HTTPLimits: Sendable, Hashable {
     package var bodyMinimumRate = 500
     /// How long a body may stand still before the rate counts: a phone loses its network for that long.
     package var bodyGraceTime = Duration.seconds(10)
-    /// How long a client may leave our answer unread before the connection is cut.
+    /// How long a client may leave our answer unread before the connection is cut. Whoever reads, at `bodyMinimumRate` at
+    /// least, may take all the time it takes.
     package var writeStallTime = Duration.seconds(30)
     /// How long a TLS handshake may take.
     package var handshakeTime = Duration.seconds(10)

@@ -68,6 +68,9 @@ struct Transport {
         }
     }
 
+    /// Bytes that the kernel still holds for the other side.
+    var unconfirmed: Int { Int(clinux_unconfirmed(descriptor)) }
+
     /// Tells the other side that nothing more will come.
     func finishWriting() {
         tls?.sendClose()

@@ -145,6 +145,26 @@ extension Conformance {
             }
         }
 
+        @Test("a client that reads slowly, but reads, gets all of its answer", arguments: Engine.allCases)
+        func slowReader(engine: Engine) async throws {
+            var limits = HTTPLimits()
+            limits.writeStallTime = .milliseconds(500)
+            // More than the kernel takes at once, which is 4 MiB as Linux comes.
+            let length = 7 << 20
+            try await withServer(engine, limits: limits) { _ in
+                HTTPResponse(body: .bytes([UInt8](repeating: 120, count: length)))
+            } _: { server in
+                let connection = try RawConnection(port: server.port, receiveBuffer: 64 << 10)
+                try await connection.send(get("/"))
+                #expect(try await connection.answerHead().status == 200)
+                for _ in 0..<56 {
+                    _ = try await connection.bytes(length / 56)
+                    // How fast this client is, no wait for anything: 128 KiB in 80 ms.
+                    try await Task.sleep(for: .milliseconds(80))
+                }
+            }
+        }
+
         // MARK: Numbers
 
         @Test("connections of one address are capped with a word, and room comes back", arguments: Engine.allCases)

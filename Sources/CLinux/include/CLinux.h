@@ -26,6 +26,8 @@ long long clinux_regular_file_size(int file);
 int clinux_is_cached(int file, long long offset);
 /// send with MSG_NOSIGNAL of two pieces, one after the other.
 ssize_t clinux_send2(int socket, const void *first, size_t first_length, const void *second, size_t second_length);
+/// Bytes that were written to a TCP socket and that the other side has not confirmed yet (SIOCOUTQ); 0 when it is none.
+int clinux_unconfirmed(int socket);
 /// pthread_setname_np for the calling thread; at most 15 bytes are kept.
 void clinux_name_current_thread(const char *name);
 
