@@ -243,7 +243,7 @@ func sizeText(_ bytes: Int) -> String {
 private func duration(_ text: String) throws(ConfigurationError) -> Duration {
     let isMilliseconds = text.hasSuffix("ms")
     let digits = text.dropLast(isMilliseconds ? 2 : text.hasSuffix("s") ? 1 : 0)
-    guard let number = Int(digits), (1...86_400_000).contains(isMilliseconds ? number : number * 1_000) else {
+    guard let number = Int(digits), (1...(isMilliseconds ? 86_400_000 : 86_400)).contains(number) else {
         throw ConfigurationError("is “\(text)”, but must be a time such as 10s or 500ms, at most a day")
     }
     return isMilliseconds ? .milliseconds(number) : .seconds(number)

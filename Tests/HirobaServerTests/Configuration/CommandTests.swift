@@ -33,6 +33,15 @@ struct CommandTests {
         #expect(!demo.logsRequests)
     }
 
+    @Test("refuses a number too large to count with", arguments: ["s", "ms", "KiB", "GiB", ""])
+    func hugeNumbers(unit: String) {
+        for digits in ["9999999999999999", "9223372036854775807", "99999999999999999999"] {
+            for flag in ["--idle-time", "--max-upload", "--loops"] {
+                #expect(throws: ConfigurationError.self) { try read("serve", flag, digits + unit) }
+            }
+        }
+    }
+
     @Test("lets a flag beat the environment, the environment the file, and the file the default")
     func precedence() throws {
         let files = ["c.json": #"{"listen": ":1", "max-upload": "1MiB", "max-body": 2048, "idle-time": "5s"}"#]
