@@ -52,11 +52,13 @@ package struct Option: Sendable {
             name: "database", placeholder: "postgres://USER:PASSWORD@HOST/NAME",
             summary: "A PostgreSQL database to use in place of SQLite in the data folder.",
             defaultText: "SQLite",
-            advice: "When PostgreSQL is run and backed up already. Tell the password by the environment, not by a flag.",
+            advice:
+                "When PostgreSQL is run and backed up already. Tell the password by the environment, not by a flag.",
             set: { (configuration, text) throws(ConfigurationError) in
                 guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") else {
                     throw ConfigurationError("must begin with postgres://")
                 }
+                try checkDatabaseAddress(text)
                 configuration.database = text
             },
             show: { $0.database.map { [hidingPassword(in: $0)] } ?? [] }),
@@ -262,10 +264,47 @@ func hidingPassword(in address: String) -> String {
     {
         shown.replaceSubrange(shown.index(after: colon)..<at, with: "…")
     }
-    // libpq also takes the password from the query.
-    if let name = shown.firstRange(of: "password=") {
-        let end = shown[name.upperBound...].firstIndex(of: "&") ?? shown.endIndex
-        shown.replaceSubrange(name.upperBound..<end, with: "…")
+    // libpq also takes passwords from the query, where a name can be written in escapes.
+    guard let mark = shown.firstIndex(of: "?") else { return shown }
+    let pairs = shown[shown.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false).map { pair in
+        guard let equals = pair.firstIndex(of: "="),
+            pair[..<equals].contains("%") || pair[..<equals].contains("password")
+        else { return String(pair) }
+        return pair[...equals] + "…"
     }
-    return shown
+    return shown[...mark] + pairs.joined(separator: "&")
+}
+
+/// Refuses an address that libpq would not understand. libpq's own words show the part it stumbled over, and that is
+/// often the password: one with an `@`, `/` or `%` in it.
+private func checkDatabaseAddress(_ address: String) throws(ConfigurationError) {
+    let refused = ConfigurationError(
+        "must look like postgres://USER:PASSWORD@HOST:PORT/NAME. In a password write @ as %40, / as %2F, ? as %3F and "
+            + "% as %25")
+    guard let scheme = address.firstRange(of: "://") else { throw refused }
+    var rest = address[scheme.upperBound...]
+    if let end = rest.firstIndex(where: { $0 == "@" || $0 == "/" }), rest[end] == "@" {
+        rest = rest[rest.index(after: end)...]
+    }
+    let query = rest.firstIndex(of: "?").map { rest[rest.index(after: $0)...] } ?? ""
+    let place = rest.prefix { $0 != "?" }
+    let isWellFormed =
+        !place.contains("@")
+        && place.prefix { $0 != "/" }.split(separator: ",", omittingEmptySubsequences: false).allSatisfy(isHostAndPort)
+        && query.split(separator: "&").allSatisfy { $0.count { $0 == "=" } == 1 }
+        && address.split(separator: "%", omittingEmptySubsequences: false).dropFirst().allSatisfy { text in
+            text.utf8.count >= 2 && text.first != "+" && UInt8(text.prefix(2), radix: 16) ?? 0 != 0
+        }
+    guard isWellFormed else { throw refused }
+}
+
+/// `host`, `host:5432` or `[::1]:5432`. All may be left out.
+private func isHostAndPort(_ text: Substring) -> Bool {
+    var port = text.drop { $0 != ":" }
+    if text.hasPrefix("[") {
+        guard let end = text.firstIndex(of: "]") else { return false }
+        port = text[text.index(after: end)...]
+        guard port.isEmpty || port.hasPrefix(":") else { return false }
+    }
+    return port.dropFirst().utf8.allSatisfy { (0x30...0x39).contains($0) }
 }

@@ -185,9 +185,9 @@ struct CommandTests {
     func secrets() throws {
         let option = try #require(Option.named("database"))
         for address in [
-            "postgres://me:s3cret@db/hiroba", "postgres://me:s3cret@x@db/hiroba",
-            "postgresql://db/h?password=s3cret&a=b",
-            "postgres://me:p@db/h?user=a&password=s3cret",
+            "postgres://me:s3cret@db/hiroba", "postgres://me:s3cret%40x@db:5432,[::1]:5433/hiroba", "postgres:///h",
+            "postgresql://db/h?password=s3cret&a=b", "postgres://me:p@db/h?user=a&password=s3cret",
+            "postgres://db/h?sslpassword=s3cret&password=s3cret", "postgres://db/h?pass%77ord=s3cret",
         ] {
             var configuration = Configuration()
             try option.set(&configuration, address)
@@ -195,6 +195,21 @@ struct CommandTests {
             #expect(!shown.contains("s3cret"))
             #expect(shown.hasPrefix("postgres"))
         }
+    }
+
+    @Test(
+        "refuses a database address with a slip in its password before libpq can complain, and shows none of it",
+        arguments: [
+            "postgres://me:s3cret@x@db/hiroba", "postgres://me:s3cret/x@db/hiroba", "postgres://me:s3cret%zz@db/hiroba",
+            "postgres://me:s3cret%00@db/hiroba", "postgres://me:s3cret%+a@db/h", "postgres://me:s3cret%",
+            "postgres://me:s3cret@[::1/hiroba",
+            "postgres://me:s3cret", "postgres://me:s3cret@[::1]x/h", "postgres://db/h?password=a&s3cret",
+            "postgres://db/h?password=a=s3cret",
+        ])
+    func databaseAddresses(_ address: String) throws {
+        let sentence = try #require(refusal("serve", "--database", address))
+        #expect(sentence.hasPrefix("--database must look like postgres://USER:PASSWORD@HOST:PORT/NAME."))
+        #expect(!sentence.contains("s3cret"))
     }
 }
 
