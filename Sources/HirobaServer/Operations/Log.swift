@@ -13,15 +13,15 @@ package final class Log: Sendable {
     }
 
     private let state = Lock(State())
-    private let writing = Lock(())
+    /// Where the lines go. Held while writing: only other flushes wait for it, so that lines keep their order.
+    private let output: Lock<Int32>
     private let wake: Semaphore
-    private let descriptor: Int32
     private static let most = 4 << 20
 
     /// - Parameter descriptor: where the lines go; standard error by default, so that standard output holds only what
     ///   a command was asked for.
     package init(descriptor: Int32 = STDERR_FILENO) {
-        self.descriptor = descriptor
+        output = Lock(descriptor)
         let wake = Semaphore()
         self.wake = wake
         startThread(name: "log") { [weak self] in
@@ -67,8 +67,7 @@ package final class Log: Sendable {
 
     /// Writes what waits, and returns when it is written. The program calls it before it ends.
     package func flush() {
-        // Held while writing: only other flushes wait for it, so that lines keep their order.
-        writing.withLock { _ in write(takeLines()) }
+        output.withLock { descriptor in write(takeLines(), to: descriptor) }
     }
 
     private func takeLines() -> [UInt8] {
@@ -83,7 +82,7 @@ package final class Log: Sendable {
         }
     }
 
-    private func write(_ lines: [UInt8]) {
+    private func write(_ lines: [UInt8], to descriptor: Int32) {
         lines.withUnsafeBytes { bytes in
             var offset = 0
             while offset < bytes.count {
