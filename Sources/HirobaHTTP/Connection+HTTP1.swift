@@ -80,7 +80,11 @@ extension Connection {
         var head = first
         var turns = 0
         while true {
-            await answer(head)
+            let response = await server.handler(begin(head))
+            deadlines.cancel = .max
+            // To call what might wait has a price even when it does not wait, and most answers need not.
+            if !answerAtOnce(response, to: head) { await answer(response, to: head) }
+            if !pending.isEmpty { await sendPending() }
             guard phase == .serving else { break }
             turns += 1
             // A client that sends without end must not keep the others waiting.
@@ -92,7 +96,7 @@ extension Connection {
         loop.taskCount -= 1
     }
 
-    private func answer(_ head: HTTP1Head) async {
+    private func begin(_ head: HTTP1Head) -> HTTPRequest {
         exchange.begin()
         if isHalfClosed { deadlines.cancel = loop.now + server.times.halfClosed }
         let request = HTTPRequest(
@@ -100,17 +104,32 @@ extension Connection {
             headers: head.headers, body: requestBody(for: head), peer: peer, isSecure: transport.tls != nil,
             version: head.minorVersion == 0 ? .http10 : .http11)
         if deadlines.earliest < .max { arm() }
+        return request
+    }
 
-        var response = await server.handler(request)
+    /// - Returns: false when there is something to wait for; then nothing was done.
+    private func answerAtOnce(_ response: HTTPResponse, to head: HTTP1Head) -> Bool {
+        guard phase == .serving else { return true }
+        guard reader.remainingLength == 0, exchange.bodyFailure == nil, let goesOn = sendAtOnce(response, for: head)
+        else { return false }
+        guard phase == .serving else { return true }
+        endExchange()
+        if !goesOn { startClosing() }
+        return true
+    }
 
-        deadlines.cancel = .max
-        guard phase == .serving else { return }
+    private func answer(_ response: HTTPResponse, to head: HTTP1Head) async {
+        var response = response
         if let answer = answerToBadBody(), !(400..<500).contains(response.status.rawValue) { response = answer }
         let canGoOn = await send(response, for: head)
         guard phase == .serving else { return }
+        endExchange()
+        guard canGoOn, await discardBody() else { return startClosing() }
+    }
+
+    private func endExchange() {
         exchange.close()
         wakeReader(.closed)
-        guard canGoOn, await discardBody() else { return startClosing() }
     }
 
     private func requestBody(for head: HTTP1Head) -> HTTPRequestBody {

@@ -1,4 +1,45 @@
 extension Connection {
+    /// Sends an answer that is short and all there, as most are, without the price of functions that could wait. What the
+    /// socket does not take is left pending.
+    /// - Returns: whether the connection can be used for another request; `nil` when it must be sent with `send`.
+    func sendAtOnce(_ response: HTTPResponse, for head: HTTP1Head) -> Bool? {
+        guard pending.isEmpty, (200..<1000).contains(response.status.rawValue) else { return nil }
+        var body: [UInt8] = []
+        switch response.body {
+        case .none: break
+        case .bytes(let bytes) where bytes.count <= Self.joinedBytes: body = bytes
+        case .bytes, .file, .stream: return nil
+        }
+        var out = loop.takeBuffer()
+        let goesOn = appendHead(to: &out, of: response, for: head)
+        if head.method != .head, response.status.allowsBody { out += body }
+        switch out.withUnsafeBytes({ transport.write($0) }) {
+        case .count(out.count): break
+        case .count(let count): pending = Array(out[count...])
+        case .again: pending = out
+        case .end, .failed: close()
+        }
+        loop.giveBack(out)
+        if !pending.isEmpty { flush() }
+        return goesOn
+    }
+
+    /// Up to that size head and body are joined for one write; what is larger is not copied.
+    private static let joinedBytes = 16 * 1024
+
+    /// - Returns: whether the connection can be used for another request after this answer.
+    private func appendHead(
+        to out: inout [UInt8], of response: HTTPResponse, for head: HTTP1Head, isLast: Bool = false
+    ) -> Bool {
+        let framing = framing(of: response, for: head)
+        let goesOn = head.keepsAlive && !isStopping && framing != .untilClose && canDiscardBody() && !isLast
+        HTTP1Writer.appendHead(
+            to: &out, status: response.status, headers: response.headers, framing: framing,
+            connection: goesOn ? (head.minorVersion == 0 ? .keepAlive : .unsaid) : .close,
+            dateField: loop.dateField, serverField: server.serverField)
+        return goesOn
+    }
+
     /// Sends an answer whole.
     /// - Returns: whether the connection can be used for another request.
     func send(_ response: HTTPResponse, for head: HTTP1Head) async -> Bool {
@@ -17,21 +58,13 @@ extension Connection {
             server.observe(.fault("a handler answered with the status \(response.status.rawValue)"))
             response = .text(.internalServerError, "The answer is not well formed.\n")
         }
-        let framing = framing(of: response, for: head)
-        let goesOn =
-            head.keepsAlive && !isStopping && framing != .untilClose && canDiscardBody()
-            && !isFault
         let hasBody = head.method != .head && response.status.allowsBody
 
         var out = loop.takeBuffer()
-        HTTP1Writer.appendHead(
-            to: &out, status: response.status, headers: response.headers, framing: framing,
-            connection: goesOn ? (head.minorVersion == 0 ? .keepAlive : .unsaid) : .close,
-            dateField: loop.dateField, serverField: server.serverField)
+        let goesOn = appendHead(to: &out, of: response, for: head, isLast: isFault)
         var rest: [UInt8] = []
         if hasBody, case .bytes(let bytes) = response.body {
-            // One write for both; what is large is not copied for it.
-            if bytes.count <= 16 * 1024 { out += bytes } else { rest = bytes }
+            if bytes.count <= Self.joinedBytes { out += bytes } else { rest = bytes }
         }
         guard await write(out, rest) else { return false }
         loop.giveBack(out)
@@ -42,7 +75,7 @@ extension Connection {
             guard let file else { return false }
             return await send(file, from: offset, length) && goesOn
         case .stream(let produce):
-            return await stream(produce, isChunked: framing == .chunked) && goesOn
+            return await stream(produce, isChunked: framing(of: response, for: head) == .chunked) && goesOn
         }
     }
 

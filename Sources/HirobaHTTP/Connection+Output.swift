@@ -43,6 +43,11 @@ extension Connection {
         return true
     }
 
+    /// Waits until nothing is pending, or the connection is gone.
+    func sendPending() async {
+        while !pending.isEmpty { guard await waitUntilWritable() else { return } }
+    }
+
     /// - Returns: false when the connection is gone.
     func waitUntilWritable() async -> Bool {
         guard phase == .serving, writeWaiter == nil else { return false }

@@ -134,10 +134,10 @@ extension Conformance {
             #expect(handled.value == 1)
         }
 
-        @Test("a client that pipelines without reading is held back", arguments: Engine.allCases)
-        func pipeliningIsBounded(engine: Engine) async throws {
+        @Test("a client that pipelines without reading is held back", arguments: Engine.allCases, [16, 64])
+        func pipeliningIsBounded(engine: Engine, kibibytes: Int) async throws {
             let handled = Counter()
-            let page = [UInt8](repeating: 120, count: 64 * 1024)
+            let page = [UInt8](repeating: 120, count: kibibytes * 1024)
             try await withServer(engine) { _ in
                 handled.add()
                 return HTTPResponse(.ok, body: .bytes(page))
