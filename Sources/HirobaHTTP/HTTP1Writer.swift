@@ -22,14 +22,16 @@ enum HTTP1Writer {
         dateField: [UInt8], serverField: [UInt8]
     ) {
         appendStatusLine(to: &out, status)
-        for field in headers.fields where !belongsToEngine(field, headers) {
-            let (start, end) = (Int(field.nameStart), Int(field.nameEnd))
-            out.append(contentsOf: headers.bytes[start..<end])
-            out.append(UInt8(ascii: ":"))
-            out.append(UInt8(ascii: " "))
-            out.append(contentsOf: headers.bytes[Int(field.valueStart)..<Int(field.valueEnd)])
-            out.append(13)
-            out.append(10)
+        // Through a pointer, because a slice of an array costs a reference to it.
+        headers.bytes.withUnsafeBufferPointer { bytes in
+            for field in headers.fields where !belongsToEngine(field, headers) {
+                out.append(
+                    contentsOf: UnsafeBufferPointer(rebasing: bytes[Int(field.nameStart)..<Int(field.nameEnd)]))
+                append(": ", to: &out)
+                out.append(
+                    contentsOf: UnsafeBufferPointer(rebasing: bytes[Int(field.valueStart)..<Int(field.valueEnd)]))
+                append("\r\n", to: &out)
+            }
         }
         switch framing {
         case .none, .untilClose: break

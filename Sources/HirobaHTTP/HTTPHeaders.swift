@@ -58,14 +58,15 @@ package struct HTTPHeaders: Sendable {
         if fields.capacity == 0 { fields.reserveCapacity(4) }
         bytes.append(contentsOf: name.utf8)
         let nameEnd = bytes.count
-        guard nameEnd > start, bytes[start...].allSatisfy(HTTPSyntax.isTokenByte) else {
+        let isToken = bytes.withUnsafeBufferPointer { $0[start...].allSatisfy(HTTPSyntax.isTokenByte) }
+        guard nameEnd > start, isToken else {
             assertionFailure("\(name) is not the name of a field")
             bytes.removeSubrange(start...)
             return
         }
         bytes.append(contentsOf: value.utf8)
-        for index in nameEnd..<bytes.count where !HTTPSyntax.isValueByte(bytes[index]) {
-            bytes[index] = 32
+        bytes.withUnsafeMutableBufferPointer { bytes in
+            for index in nameEnd..<bytes.count where !HTTPSyntax.isValueByte(bytes[index]) { bytes[index] = 32 }
         }
         fields.append(
             Field(
