@@ -8,8 +8,11 @@ import HirobaThreads
 package final class Log: Sendable {
     private struct State {
         var lines: [UInt8] = []
+        /// The storage of the lines that were written last, so that it need not grow anew each time.
+        var spare: [UInt8] = []
         var dropped = 0
         var isAwake = false
+        var time = LogTime()
     }
 
     private let state = Lock(State())
@@ -17,6 +20,7 @@ package final class Log: Sendable {
     private let output: Lock<Int32>
     private let wake: Semaphore
     private static let most = 4 << 20
+    private static let mostSpare = 256 << 10
 
     /// - Parameter descriptor: where the lines go; standard error by default, so that standard output holds only what
     ///   a command was asked for.
@@ -45,7 +49,7 @@ package final class Log: Sendable {
                 return false
             }
             state.lines.append(contentsOf: "{\"time\":\"".utf8)
-            LogTime.append(to: &state.lines)
+            state.time.appendNow(to: &state.lines)
             state.lines.append(contentsOf: "\",\"kind\":\"".utf8)
             kind.withUTF8Buffer { state.lines.append(contentsOf: $0) }
             state.lines.append(UInt8(ascii: "\""))
@@ -67,7 +71,14 @@ package final class Log: Sendable {
 
     /// Writes what waits, and returns when it is written. The program calls it before it ends.
     package func flush() {
-        output.withLock { descriptor in write(takeLines(), to: descriptor) }
+        output.withLock { descriptor in
+            var lines = takeLines()
+            write(lines, to: descriptor)
+            // A burst must not hold its memory for ever.
+            guard lines.capacity <= Self.mostSpare else { return }
+            lines.removeAll(keepingCapacity: true)
+            state.withLock { $0.spare = lines }
+        }
     }
 
     private func takeLines() -> [UInt8] {
@@ -77,8 +88,10 @@ package final class Log: Sendable {
                 state.lines.append(contentsOf: "{\"kind\":\"dropped\",\"lines\":\(state.dropped)}\n".utf8)
                 state.dropped = 0
             }
-            defer { state.lines = [] }
-            return state.lines
+            var lines: [UInt8] = []
+            swap(&lines, &state.spare)
+            swap(&lines, &state.lines)
+            return lines
         }
     }
 
@@ -118,14 +131,29 @@ final class Semaphore: @unchecked Sendable {
 }
 
 /// Wall-clock time as text: `2024-05-01T12:00:00.000Z`.
-enum LogTime {
-    static func append(to bytes: inout [UInt8]) {
+struct LogTime {
+    private var second = -1
+    /// The text up to the full stop, which stays the same for a second.
+    private var text: [UInt8] = []
+
+    mutating func appendNow(to bytes: inout [UInt8]) {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         append(to: &bytes, seconds: now.tv_sec, nanoseconds: now.tv_nsec)
     }
 
-    static func append(to bytes: inout [UInt8], seconds: Int, nanoseconds: Int) {
+    mutating func append(to bytes: inout [UInt8], seconds: Int, nanoseconds: Int) {
+        if seconds != second {
+            second = seconds
+            text.removeAll(keepingCapacity: true)
+            Self.append(to: &text, seconds: seconds)
+        }
+        bytes.append(contentsOf: text)
+        Self.digits(nanoseconds / 1_000_000, 3, &bytes)
+        bytes.append(0x5A)
+    }
+
+    private static func append(to bytes: inout [UInt8], seconds: Int) {
         let days = seconds / 86_400
         let second = seconds % 86_400
         // Days since 1970 to a date; Howard Hinnant's civil_from_days, for days that are never negative here.
@@ -150,17 +178,11 @@ enum LogTime {
         bytes.append(0x3A)
         digits(second % 60, 2, &bytes)
         bytes.append(0x2E)
-        digits(nanoseconds / 1_000_000, 3, &bytes)
-        bytes.append(0x5A)
     }
 
     private static func digits(_ number: Int, _ count: Int, _ bytes: inout [UInt8]) {
-        var divisor = 1
-        for _ in 1..<count { divisor *= 10 }
-        while divisor > 0 {
-            bytes.append(UInt8(0x30 + number / divisor % 10))
-            divisor /= 10
-        }
+        if count > 1 { digits(number / 10, count - 1, &bytes) }
+        bytes.append(UInt8(0x30 + number % 10))
     }
 }
 
@@ -170,29 +192,36 @@ func appendNumber(_ number: Int, to bytes: inout [UInt8]) {
         bytes.append(contentsOf: "\(number)".utf8)
         return
     }
-    var divisor = 1
-    while number / divisor >= 10 { divisor *= 10 }
-    while divisor > 0 {
-        bytes.append(UInt8(0x30 + number / divisor % 10))
-        divisor /= 10
-    }
+    if number >= 10 { appendNumber(number / 10, to: &bytes) }
+    bytes.append(UInt8(0x30 + number % 10))
 }
 
 /// Appends a text as a JSON string. A log line stays one line whatever the text holds.
 func appendJSONString(_ text: some StringProtocol, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
-    for byte in text.utf8 {
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-            bytes.append(UInt8(ascii: "\\"))
-            bytes.append(byte)
-        case 0..<0x20, 0x7F:
-            let hex = Array("0123456789abcdef".utf8)
-            bytes.append(contentsOf: "\\u00".utf8)
-            bytes.append(hex[Int(byte >> 4)])
-            bytes.append(hex[Int(byte & 15)])
-        default: bytes.append(byte)
-        }
+    let start = bytes.count
+    bytes.append(contentsOf: text.utf8)
+    if !bytes[start...].allSatisfy(isPlain) {
+        bytes.removeSubrange(start...)
+        for byte in text.utf8 { appendEscaped(byte, to: &bytes) }
     }
     bytes.append(UInt8(ascii: "\""))
+}
+
+private func isPlain(_ byte: UInt8) -> Bool {
+    byte >= 0x20 && byte != 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+}
+
+private func appendEscaped(_ byte: UInt8, to bytes: inout [UInt8]) {
+    if isPlain(byte) {
+        bytes.append(byte)
+    } else if byte >= 0x20, byte != 0x7F {
+        bytes.append(UInt8(ascii: "\\"))
+        bytes.append(byte)
+    } else {
+        let hex = Array("0123456789abcdef".utf8)
+        bytes.append(contentsOf: "\\u00".utf8)
+        bytes.append(hex[Int(byte >> 4)])
+        bytes.append(hex[Int(byte & 15)])
+    }
 }

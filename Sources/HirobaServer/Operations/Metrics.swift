@@ -14,9 +14,16 @@ package final class Metrics: Sendable {
 
         let method: String
         let template: String
+        /// The template as a JSON string, for the log.
+        let quotedTemplate: [UInt8]
         let state = Lock(State())
 
-        init(method: String, template: String) { (self.method, self.template) = (method, template) }
+        init(method: String, template: String) {
+            (self.method, self.template) = (method, template)
+            var quoted: [UInt8] = []
+            appendJSONString(template, to: &quoted)
+            quotedTemplate = quoted
+        }
 
         package func record(status: Int, microseconds: Int, bytes: Int) {
             state.withLock { state in

@@ -77,7 +77,7 @@ struct Observer: Sendable {
     /// path, so that lines of one kind can be counted.
     private struct Line: Sendable {
         let method: String
-        let template: String
+        let route: Metrics.Route
         let peer: String
         let version: HTTPRequest.Version
         let user: User.ID?
@@ -85,7 +85,7 @@ struct Observer: Sendable {
         init(_ request: HTTPRequest, _ route: Metrics.Route, _ user: User.ID?) {
             self.user = user
             method = request.method.rawValue
-            template = route.template
+            self.route = route
             peer = request.peer.ip
             version = request.version
         }
@@ -97,7 +97,7 @@ struct Observer: Sendable {
                 line.append(contentsOf: "\",\"method\":".utf8)
                 appendJSONString(method, to: &line)
                 line.append(contentsOf: ",\"route\":".utf8)
-                appendJSONString(template, to: &line)
+                line.append(contentsOf: route.quotedTemplate)
                 line.append(contentsOf: ",\"status\":".utf8)
                 appendNumber(status, to: &line)
                 line.append(contentsOf: ",\"microseconds\":".utf8)

@@ -31,7 +31,8 @@ struct Operations: Sendable {
 
     func register(on routes: inout Routes) {
         // Alive: the loop answers. Restarting helps when it does not.
-        routes.on(.get, "/healthz") { _, _ in Self.answer(.ok, "ok\n") }
+        let alive = Self.answer(.ok, "ok\n")
+        routes.on(.get, "/healthz") { _, _ in alive }
         // Ready: database and files work. A balancer sends requests elsewhere while they do not.
         routes.on(.get, "/readyz") { _, _ in
             guard await database.isHealthy else {

@@ -63,14 +63,18 @@ struct LogTests {
     @Test("tells the date right")
     func date() {
         var bytes: [UInt8] = []
-        LogTime.append(to: &bytes, seconds: 951_782_400, nanoseconds: 5_000_000)
+        var time = LogTime()
+        time.append(to: &bytes, seconds: 951_782_400, nanoseconds: 5_000_000)
         bytes.append(0x20)
-        LogTime.append(to: &bytes, seconds: 1_735_689_599, nanoseconds: 999_999_999)
+        time.append(to: &bytes, seconds: 1_735_689_599, nanoseconds: 999_999_999)
         bytes.append(0x20)
-        LogTime.append(to: &bytes, seconds: 0, nanoseconds: 0)
+        time.append(to: &bytes, seconds: 0, nanoseconds: 0)
+        bytes.append(0x20)
+        time.append(to: &bytes, seconds: 0, nanoseconds: 123_000_000)
         #expect(
             String(decoding: bytes, as: UTF8.self)
-                == "2000-02-29T00:00:00.005Z 2024-12-31T23:59:59.999Z 1970-01-01T00:00:00.000Z")
+                == "2000-02-29T00:00:00.005Z 2024-12-31T23:59:59.999Z 1970-01-01T00:00:00.000Z 1970-01-01T00:00:00.123Z"
+        )
     }
 
     @Test("makes a new id each time, short and plain")
