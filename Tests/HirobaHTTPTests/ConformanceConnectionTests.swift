@@ -150,6 +150,27 @@ extension Conformance {
             }
         }
 
+        @Test("an answer that does not fit is sent to its end, also when it is the last", arguments: Engine.allCases)
+        func lastAnswerIsWhole(engine: Engine) async throws {
+            let handled = Counter()
+            let page = [UInt8](repeating: 120, count: 16 * 1024)
+            try await withServer(engine) { _ in
+                handled.add()
+                return HTTPResponse(.ok, body: .bytes(page))
+            } _: { server in
+                let unread = try RawConnection(port: server.port, receiveBuffer: 4096)
+                try await unread.send(String(repeating: get("/"), count: 2000))
+                let most = await standstill(of: handled)
+                // One of these numbers of answers ends with one that the socket takes in part only.
+                for count in max(1, most - 2)...most + 1 {
+                    let connection = try RawConnection(port: server.port, receiveBuffer: 4096)
+                    try await connection.send(String(repeating: get("/"), count: count))
+                    _ = await standstill(of: handled)
+                    for _ in 0..<count { #expect(try await connection.answer().body.count == page.count) }
+                }
+            }
+        }
+
         // MARK: Expect
 
         @Test("100 (Continue) is sent when the handler first reads, and not before", arguments: Engine.allCases)
