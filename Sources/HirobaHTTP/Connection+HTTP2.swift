@@ -7,7 +7,8 @@ extension Connection {
     func startHTTP2(with bytes: [UInt8]) {
         phase = .http2
         guard
-            let session = HTTP2Session(limits: server.limits, writeStall: server.times.writeStall, now: loop.now)
+            let session = HTTP2Session(
+                limits: server.limits, writeStall: server.times.writeStall, linger: server.times.linger, now: loop.now)
         else { return close() }
         http2 = session
         if isRefused { session.terminate(NGHTTP2_ENHANCE_YOUR_CALM) }
@@ -69,6 +70,11 @@ extension Connection {
             if pending.isEmpty {
                 var out = loop.takeBuffer()
                 session.collectOutput(into: &out, upTo: 48 * 1024)
+                if session.nextLinger < .max {
+                    deadlines.phase = min(deadlines.phase, session.nextLinger)
+                    session.nextLinger = .max
+                    arm()
+                }
                 guard !out.isEmpty else {
                     loop.giveBack(out)
                     break
@@ -168,6 +174,10 @@ extension Connection {
                 }
             }
             if stream.heartbeatDeadline <= now { beat(stream) }
+            if stream.lingerDeadline <= now {
+                stream.lingerDeadline = .max
+                session.reset(stream, NGHTTP2_NO_ERROR)
+            }
             next = min(next, stream.earliestDeadline)
         }
         deadlines.phase = next

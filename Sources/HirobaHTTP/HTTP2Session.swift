@@ -20,10 +20,15 @@ final class HTTP2Session {
     private(set) var isTerminating = false
     private var hasSentSettings = false
     let writeStall: UInt64
+    /// How long a client may go on sending after its answer is whole.
+    private let linger: UInt64
+    /// The earliest time since it was last looked at by which such a client is stopped.
+    var nextLinger: UInt64 = .max
 
-    init?(limits: HTTPLimits, writeStall: UInt64, now: UInt64) {
+    init?(limits: HTTPLimits, writeStall: UInt64, linger: UInt64, now: UInt64) {
         self.limits = limits
         self.writeStall = writeStall
+        self.linger = linger
         self.now = now
         resets = FrameBudget(limits.streamResets, now: now)
         idleFrames = FrameBudget(limits.idleFrames, now: now)
@@ -212,7 +217,7 @@ final class HTTP2Session {
     }
 
     func dataCame(_ id: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
-        guard let stream = stream(id), !isTerminating else {
+        guard let stream = stream(id), !isTerminating, stream.lingerDeadline == .max else {
             nghttp2_session_consume_connection(session, bytes.count)
             return
         }
@@ -248,8 +253,12 @@ final class HTTP2Session {
         guard UInt32(frame.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0 else { return }
         // The answer is whole and the rest of the request is not wanted (RFC 9113 section 8.1).
         guard let stream = stream(frame.stream_id), !stream.hasInputEnded else { return }
-        nghttp2_submit_rst_stream(
-            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, NGHTTP2_NO_ERROR.rawValue)
+        // RST_STREAM with NO_ERROR says so. Some clients, the curl of Debian 12 among them, forget over it the answer that
+        // they were about to read, so they get a moment to stop by themselves.
+        stream.lingerDeadline = now + linger
+        nextLinger = min(nextLinger, stream.lingerDeadline)
+        nghttp2_session_consume_connection(session, stream.inputBytes)
+        stream.dropInput()
     }
 
     func streamClosed(_ id: Int32) {

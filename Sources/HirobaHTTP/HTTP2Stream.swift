@@ -42,7 +42,9 @@ final class HTTP2Stream {
     var readDeadline: UInt64 = .max
     var writeDeadline: UInt64 = .max
     var heartbeatDeadline: UInt64 = .max
-    var earliestDeadline: UInt64 { min(readDeadline, writeDeadline, heartbeatDeadline) }
+    /// By when the client must have stopped sending; set when the answer is out, and what comes from then on is dropped.
+    var lingerDeadline: UInt64 = .max
+    var earliestDeadline: UInt64 { min(readDeadline, writeDeadline, heartbeatDeadline, lingerDeadline) }
 
     init(id: Int32) { self.id = id }
 
@@ -73,6 +75,12 @@ final class HTTP2Stream {
         guard var all = takeInput() else { return [] }
         while let more = takeInput() { all += more }
         return all
+    }
+
+    func dropInput() {
+        input = []
+        inputStart = 0
+        inputBytes = 0
     }
 
     func appendOutput(_ bytes: [UInt8]) {
@@ -122,6 +130,7 @@ final class HTTP2Stream {
         readDeadline = .max
         writeDeadline = .max
         heartbeatDeadline = .max
+        lingerDeadline = .max
         wakeReader(.closed)
         wakeWriters()
         task?.cancel()

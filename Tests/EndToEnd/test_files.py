@@ -127,6 +127,10 @@ def test_an_empty_upload_and_one_that_is_too_large(hiroba, token):
     # Announced: refused before it is sent.
     data = b"\xff\xd8" + b"\0" * (21 << 20)
     assert_problem(hiroba.upload(token, data), 413, "too_large")
+    # Over HTTP/2 as well, where a client may forget an answer that comes before it has sent everything.
+    answer = hiroba.ask("POST", "/v1/files", token=token, data=data, arguments=["--http2-prior-knowledge"])
+    assert_problem(answer, 413, "too_large")
+    assert_problem(hiroba.ask("POST", "/v1/files", data=data, arguments=["--http2-prior-knowledge"]), 413, "too_large")
     # Not announced: refused when the limit is met.
     assert_problem(hiroba.upload(token, data, headers=["Transfer-Encoding: chunked"]), 413, "too_large")
 

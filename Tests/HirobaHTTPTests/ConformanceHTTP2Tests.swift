@@ -158,6 +158,29 @@ extension Conformance {
             }
         }
 
+        @Test(
+            "a client that ends its request after the answer is not reset, and takes nobody's window",
+            arguments: Engine.allCases)
+        func earlyAnswers(engine: Engine) async throws {
+            try await withServer(engine) { request in
+                request.path == "/next" ? await echo(request) : text("too large", status: .contentTooLarge)
+            } _: { server in
+                let client = try await HTTP2Client(port: server.port)
+                // More in all than the connection's window, which is 1 MiB.
+                for stream in stride(from: 1, to: 41, by: 2) {
+                    try await client.request(stream, "POST", "/", end: false)
+                    #expect(try await client.answer().status == 413)
+                    for part in 1...4 {
+                        try await client.sendData(stream, [UInt8](repeating: 0, count: 15_000), end: part == 4)
+                    }
+                }
+                try await client.request(41, "POST", "/next", end: false)
+                try await client.sendData(41, Array("hello".utf8))
+                #expect(try await client.answer().text == "POST /next hello")
+                #expect(!client.received.contains { $0.kind == Frame.Kind.reset })
+            }
+        }
+
         @Test("a server that only speaks in the clear ignores Upgrade: h2c", arguments: Engine.allCases)
         func upgrade(engine: Engine) async throws {
             try await withServer(engine, handler: echo) { server in
