@@ -14,6 +14,13 @@ extension API {
         response.headers.add("Access-Control-Expose-Headers", "ETag, Retry-After, X-Request-Id, Content-Range")
     }
 
+    /// The answer to a request that no call takes. A page may read that as well.
+    func refuse(_ refusal: Refusal, _ request: HTTPRequest) -> HTTPResponse {
+        var response = problem(for: refusal, in: request)
+        shareWithOrigins(&response, request)
+        return response
+    }
+
     /// Answers a browser that asks whether it may send a call; nil when the request is no such question.
     func preflight(_ request: HTTPRequest) -> HTTPResponse? {
         guard request.method == .options, !options.corsOrigins.isEmpty,

@@ -75,18 +75,17 @@ struct Surface: Sendable {
         let (notFound, notAllowed, badPath) = (routes.notFound, routes.methodNotAllowed, routes.badPath)
         routes.notFound = { request in
             try await observer.watch(request, as: unmatched) {
-                api.owns(request) ? api.problem(for: Refusal.noRoute, in: request) : try await notFound(request)
+                api.owns(request) ? api.refuse(.noRoute, request) : try await notFound(request)
             }
         }
         routes.methodNotAllowed = { request, methods in
             try await observer.watch(request, as: unmatched) {
-                api.owns(request)
-                    ? api.problem(for: Refusal.methodNotAllowed, in: request) : try await notAllowed(request, methods)
+                api.owns(request) ? api.refuse(.methodNotAllowed, request) : try await notAllowed(request, methods)
             }
         }
         routes.badPath = { request in
             try await observer.watch(request, as: unmatched) {
-                api.owns(request) ? api.problem(for: Refusal.badPath, in: request) : try await badPath(request)
+                api.owns(request) ? api.refuse(.badPath, request) : try await badPath(request)
             }
         }
         self.routes = routes

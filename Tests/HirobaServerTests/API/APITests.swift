@@ -169,6 +169,10 @@ struct APITests {
             #expect(allowed["Access-Control-Allow-Credentials"] == nil)
             let read = try await server.get("/v1/topics", [("Origin", "https://app.example")])
             #expect(read["Access-Control-Allow-Origin"] == "https://app.example")
+            for (method, path) in [("GET", "/v1/nothing"), ("PUT", "/v1/topics"), ("GET", "/v1/topics/%ff")] {
+                let strayed = try await server.request(method, path, [("Origin", "https://app.example")])
+                #expect(strayed["Access-Control-Allow-Origin"] == "https://app.example", "\(path)")
+            }
             let failed = try await server.get("/v1/me", [("Origin", "https://app.example")])
             #expect(failed.status == 401)
             #expect(failed["Access-Control-Allow-Origin"] == "https://app.example")
