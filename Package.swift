@@ -121,7 +121,7 @@ let package = Package(
             name: "store-writer", dependencies: ["HirobaStore"], path: "Tests/Durability/Writer",
             swiftSettings: common),
         .target(
-            name: "TestSupport", dependencies: ["HirobaStore", "CPostgres"], path: "Tests/Support",
+            name: "TestSupport", dependencies: ["HirobaStore", "HirobaThreads", "CPostgres"], path: "Tests/Support",
             swiftSettings: common),
     ]
 )

@@ -68,10 +68,14 @@ package final class Database: Sendable {
     package var dialect: Dialect { engine.dialect }
 
     /// Runs `body` on one unchanging view of the data. A write inside is a `.programming` error.
+    ///
+    /// On SQLite a quick read runs at once, on the caller's thread; what takes longer is broken off and begun again on a
+    /// thread that may wait.
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (Transaction) throws -> Value
     ) async throws -> Value {
-        try await run(.read, .after(options.readDeadline), body)
+        if let outcome = engine.readAtOnce(body) { return try outcome.get() }
+        return try await run(.read, .after(options.readDeadline), body)
     }
 
     /// Runs `body` as one transaction, as if alone with the data, and returns once it is on disk. An error thrown by
@@ -137,6 +141,8 @@ protocol Engine: Sendable {
     var signals: SignalHub { get }
     var waitingWrites: Int { get }
     var settings: @Sendable (Transaction) throws -> [Database.Setting] { get }
+    /// The outcome of a read that could be done here and now; nil when it must wait for its turn.
+    func readAtOnce<Value>(_ body: (Transaction) throws -> Value) -> Result<Value, any Error>?
     /// Takes the operation over and answers it, whatever happens.
     func submit(_ operation: Operation)
     /// May be called more than once.

@@ -151,12 +151,14 @@ let counters = Migration(
     func snapshot() async throws {
         try await withDatabases(migrations: [counters]) { database in
             let (hasRead, hasWritten) = (Gate(), Gate())
-            async let counts = database.read { db in
-                let before = try db.first("SELECT count(*) FROM counters") { row in try row.integer(0) }
-                hasRead.open()
-                try hasWritten.wait()
-                let after = try db.first("SELECT count(*) FROM counters") { row in try row.integer(0) }
-                return [before, after]
+            async let counts = OwnThread().run { _ in
+                try await database.read { db in
+                    let before = try db.first("SELECT count(*) FROM counters") { row in try row.integer(0) }
+                    hasRead.open()
+                    try hasWritten.wait()
+                    let after = try db.first("SELECT count(*) FROM counters") { row in try row.integer(0) }
+                    return [before, after]
+                }
             }
             try await hasRead.pass()
             try await database.write { db in try db.run("INSERT INTO counters VALUES (\("a"), \(1))") }

@@ -78,6 +78,9 @@ final class PostgresEngine: Engine {
 
     var waitingWrites: Int { writes.count }
 
+    /// Every read waits for the network.
+    func readAtOnce<Value>(_ body: (Transaction) throws -> Value) -> Result<Value, any Error>? { nil }
+
     func submit(_ operation: Operation) {
         (operation.kind == .read ? reads : writes).append(operation)
     }

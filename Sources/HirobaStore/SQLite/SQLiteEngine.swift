@@ -3,23 +3,29 @@ import CSQLite
 import Glibc
 import HirobaThreads
 
-/// One writer and a few readers, each on a thread of its own, over one file in WAL mode.
+/// One writer and a few readers, each on a thread of its own, over one file in WAL mode; and readers that have no thread,
+/// for what is quickly read.
 final class SQLiteEngine: Engine {
     var dialect: Dialect { .sqlite }
     let signals = SignalHub()
     private let reads: OperationQueue
     private let writes: OperationQueue
+    private let quickReaders: QuickReaders
     private let threads: ThreadCount
 
     /// "HROB", which `file` and a later start can read in the header of the database.
     private static let applicationID: Int64 = 0x4852_4f42
 
     private init(
-        _ writer: SQLiteConnection, _ readers: [SQLiteConnection], _ lock: FolderLock, _ options: Database.Options
+        _ writer: SQLiteConnection, _ readers: [SQLiteConnection], _ quickReaders: [SQLiteConnection],
+        _ lock: FolderLock, _ options: Database.Options
     ) {
         reads = OperationQueue(most: options.waiting)
         writes = OperationQueue(most: options.waiting)
-        threads = ThreadCount(readers.count + 1) { lock.unlock() }
+        // The quick readers together count as one: they leave when the last of them is closed.
+        let threads = ThreadCount(readers.count + 2) { lock.unlock() }
+        self.threads = threads
+        self.quickReaders = QuickReaders(quickReaders) { threads.leave() }
         startWriter(Owned(writer), options)
         for (number, reader) in readers.enumerated() { startReader(Owned(reader), number) }
     }
@@ -51,13 +57,22 @@ final class SQLiteEngine: Engine {
         try configure(writer)
         if options.unsafelySkipsSync { try writer.execute("PRAGMA synchronous = OFF") }
         try Migrator(migrations).run(on: writer)
-        let readers = try (0..<max(1, options.readers)).map { _ in
-            let reader = try SQLiteConnection(path: path)
-            try configure(reader)
-            try reader.execute("PRAGMA query_only = ON")
+        let count = max(1, options.readers)
+        let readers = try (0..<count).map { _ in try openReader(path) }
+        let quickReaders = try (0..<count).map { _ in
+            let reader = try openReader(path)
+            // Nothing may wait where these run; whoever finds the database busy goes to a reader's thread.
+            try reader.execute("PRAGMA busy_timeout = 0")
             return reader
         }
-        return SQLiteEngine(writer, readers, lock, options)
+        return SQLiteEngine(writer, readers, quickReaders, lock, options)
+    }
+
+    private static func openReader(_ path: String) throws -> SQLiteConnection {
+        let reader = try SQLiteConnection(path: path)
+        try configure(reader)
+        try reader.execute("PRAGMA query_only = ON")
+        return reader
     }
 
     /// Refuses a database that some other program made.
@@ -104,6 +119,10 @@ final class SQLiteEngine: Engine {
 
     var waitingWrites: Int { writes.count }
 
+    func readAtOnce<Value>(_ body: (Transaction) throws -> Value) -> Result<Value, any Error>? {
+        quickReaders.read(body)
+    }
+
     func submit(_ operation: Operation) {
         (operation.kind == .read ? reads : writes).append(operation)
     }
@@ -111,6 +130,7 @@ final class SQLiteEngine: Engine {
     func close(whenDone: (@Sendable () -> Void)?) {
         reads.close()
         writes.close()
+        quickReaders.close()
         signals.close()
         if let whenDone { threads.whenDone(whenDone) }
     }
@@ -147,16 +167,9 @@ final class SQLiteEngine: Engine {
         if operation.deadline.hasPassed {
             return operation.fail(StoreError(.timeout, "the read waited too long for its turn"))
         }
-        let transaction = Transaction(on: connection)
         do {
-            connection.setDeadline(operation.deadline)
-            try connection.execute("BEGIN")
-            try operation.attempt(transaction)
-            connection.setDeadline(nil)
-            try connection.execute("COMMIT")
+            try connection.read(until: operation.deadline) { db in try operation.attempt(db) }
         } catch {
-            connection.setDeadline(nil)
-            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
             return operation.fail(error)
         }
         operation.succeed()
