@@ -15,6 +15,7 @@ public enum JSONCoding {
         _ value: some Encodable, dates: JSONDates = .rfc3339
     ) throws(JSONCodingError) -> [UInt8] {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(512)
         try append(value, to: &bytes, dates: dates)
         return bytes
     }
@@ -23,6 +24,13 @@ public enum JSONCoding {
     public static func append(
         _ value: some Encodable, to bytes: inout [UInt8], dates: JSONDates = .rfc3339
     ) throws(JSONCodingError) {
+        if dates.isRFC3339, let value = value as? any JSONWritable {
+            var writer = JSONWriter(bytes)
+            bytes = []  // The writer owns the memory now; a second reference would copy it.
+            value.write(to: &writer)
+            bytes = writer.bytes
+            return
+        }
         let output = EncoderOutput(bytes, dates: dates)
         bytes = []  // The output owns the memory now; a second reference would copy it.
         do {

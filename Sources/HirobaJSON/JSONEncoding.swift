@@ -94,11 +94,7 @@ final class EncoderOutput {
 
     private func write(_ date: Date) throws {
         if dates.isRFC3339, let milliseconds = date.milliseconds, Timestamp.range.contains(milliseconds) {
-            writer.null()  // Sets the comma; the word itself makes room for the quote.
-            writer.bytes.removeLast(4)
-            writer.bytes.append(UInt8(ascii: "\""))
-            Timestamp.append(milliseconds, to: &writer.bytes)
-            writer.bytes.append(UInt8(ascii: "\""))
+            writer.timestamp(milliseconds)
         } else if !dates.isRFC3339, let value = dates.encode(date) {
             writer.value(value)
         } else {

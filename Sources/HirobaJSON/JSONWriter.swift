@@ -93,6 +93,14 @@ public struct JSONWriter: Sendable {
         quoted(value)
     }
 
+    /// A moment, in milliseconds since 1970, as RFC 3339.
+    mutating func timestamp(_ milliseconds: Int64) {
+        comma()
+        bytes.append(UInt8(ascii: "\""))
+        Timestamp.append(milliseconds, to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
     /// A value that is JSON already. It is not looked at.
     public mutating func raw(_ json: some Sequence<UInt8>) {
         comma()
@@ -160,16 +168,16 @@ public struct JSONWriter: Sendable {
 
     /// Appends characters that need no escape; answers false, having done nothing, when one does.
     private mutating func appendPlain(_ characters: UnsafeBufferPointer<UInt8>) -> Bool {
+        // To the end even when one was found: without a way out, many characters are compared at a time.
+        var found: UInt8 = 0
         for index in 0..<characters.count {
-            if Self.needsEscape(unsafe characters[index]) { return false }
+            let character = unsafe characters[index]
+            found |= character < 0x20 ? 1 : 0
+            found |= character == UInt8(ascii: "\"") || character == UInt8(ascii: "\\") ? 1 : 0
         }
+        if found != 0 { return false }
         unsafe bytes.append(contentsOf: characters)
         return true
-    }
-
-    @inline(__always)
-    private static func needsEscape(_ character: UInt8) -> Bool {
-        character < 0x20 || character == UInt8(ascii: "\"") || character == UInt8(ascii: "\\")
     }
 
     private mutating func escaped(_ character: UInt8) {
