@@ -91,6 +91,23 @@ def test_a_port_that_is_taken_is_refused_with_a_clear_line(start):
     assert str(server.port) in second.stderr
 
 
+def test_the_demo_does_not_mix_with_a_community(start):
+    server = start()
+    server.topic(server.person(), "Real")
+    server.stop()
+    database = ["--database", server.database] if server.database else []
+    # A folder of its own does not help where the database is the community's.
+    folders = [server.data, server.folder / "other"] if database else [server.data]
+    for folder in folders:
+        for _ in range(2):
+            demo = run("demo", "--data", str(folder), "--listen", "127.0.0.1:0", *database)
+            assert demo.returncode == 1
+            assert ("database" if folder != server.data else str(folder)) in demo.stderr
+            assert demo.stderr.count("\n") == 1
+    server.start()
+    assert [topic["title"] for topic in server.ask("GET", "/v1/topics").json["items"]] == ["Real"]
+
+
 def test_the_folder_is_for_its_owner_alone(start):
     server = start()
     assert stat.S_IMODE(server.data.stat().st_mode) == 0o700

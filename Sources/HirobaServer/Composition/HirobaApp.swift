@@ -1,3 +1,4 @@
+import HirobaContract
 package import HirobaCore
 import HirobaHTTP
 import HirobaStore
@@ -40,7 +41,8 @@ package final class HirobaApp: Sendable {
         try await start(configuration, in: DataFolder(path: configuration.data), log: log)
     }
 
-    /// `start` with an example community in the folder, which `fresh` empties first.
+    /// `start` with an example community in the folder, which `fresh` empties first. A community that is there already is
+    /// not mixed with it: nobody could sort them again.
     package static func demo(_ configuration: Configuration, fresh: Bool, log: Log) async throws -> HirobaApp {
         let folder = try DataFolder(path: configuration.data)
         if fresh {
@@ -53,10 +55,32 @@ package final class HirobaApp: Sendable {
             }
             try folder.empty()
         }
-        if folder.isEmpty { try folder.mark(demoMark) }
-        let secret = try folder.secret("demo")
-        return try await start(configuration, in: folder, log: log) { core in
-            try await DemoCommunity.fill(secret: secret, core: core)
+        let isNew = folder.isEmpty
+        guard isNew || folder.has(demoMark) else {
+            throw StartFailure(
+                "The folder \(folder.path) was not made by the demo, which will not put its example community into it. "
+                    + "Give --data another folder, or run hiroba serve.")
+        }
+        // A new folder can come with a database that is not new.
+        let mayBeUsed = isNew && configuration.database != nil
+        if isNew, !mayBeUsed { try folder.mark(demoMark) }
+        do {
+            return try await start(configuration, in: folder, log: log) { core in
+                if mayBeUsed {
+                    let topics = try await core(.system).community.topics(ListTopics(limit: 1), by: Caller())
+                    guard topics.items.isEmpty else {
+                        throw StartFailure(
+                            "The database holds a community already; the demo will not put its example community into "
+                                + "it. Give --database an empty one, or run hiroba serve.")
+                    }
+                    try folder.mark(demoMark)
+                }
+                try await DemoCommunity.fill(secret: folder.secret("demo"), core: core)
+            }
+        } catch {
+            // What this start has left in the folder must not look like somebody's data at the next.
+            if isNew, !folder.has(demoMark) { try? folder.empty() }
+            throw error
         }
     }
 
