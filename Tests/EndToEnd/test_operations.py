@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -106,6 +107,17 @@ def test_the_demo_does_not_mix_with_a_community(start):
             assert demo.stderr.count("\n") == 1
     server.start()
     assert [topic["title"] for topic in server.ask("GET", "/v1/topics").json["items"]] == ["Real"]
+
+
+def test_a_demo_that_cannot_make_its_pictures_says_so_in_one_line(tmp_path):
+    alone = shutil.copy(running.PROGRAM, tmp_path / "hiroba")
+    demo = subprocess.run(
+        [alone, "demo", "--data", str(tmp_path / "data"), "--listen", "127.0.0.1:0"],
+        capture_output=True, text=True, timeout=30,
+    )
+    assert demo.returncode == 1
+    assert demo.stderr.startswith("hiroba: The example community cannot be made: ")
+    assert "hiroba-thumbnailer" in demo.stderr and demo.stderr.count("\n") == 1
 
 
 def test_the_folder_is_for_its_owner_alone(start):

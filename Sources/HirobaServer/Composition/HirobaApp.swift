@@ -75,7 +75,11 @@ package final class HirobaApp: Sendable {
                     }
                     try folder.mark(demoMark)
                 }
-                try await DemoCommunity.fill(secret: folder.secret("demo"), core: core)
+                do {
+                    try await DemoCommunity.fill(secret: folder.secret("demo"), core: core)
+                } catch let error as HirobaError {
+                    throw StartFailure("The example community cannot be made: \(error.cause ?? error.sentence.en).")
+                }
             }
         } catch {
             // What this start has left in the folder must not look like somebody's data at the next.
