@@ -110,6 +110,9 @@ package final class Database: Sendable {
     /// database is closed.
     package func signals(_ name: String) -> AsyncStream<Void> { engine.signals.stream(name) }
 
+    /// Wakes those of this process who wait on `signals(name)`, without a commit.
+    package func wake(_ name: String) { engine.signals.deliver([name]) }
+
     /// Whether a read works now.
     package var isHealthy: Bool {
         get async {

@@ -22,7 +22,6 @@ actor Feed {
     private let report: @Sendable (HirobaError) -> Void
     /// Everything up to here has been told. Nil while nobody listens: the first listener begins where the table ends.
     private var place: (epoch: String, position: Position)?
-    private var wake: AsyncStream<Void>.Continuation?
     private var subscribers: [Subscriber] = []
     private var heldBackSince: ContinuousClock.Instant?
     private var isStopped = false
@@ -55,7 +54,7 @@ actor Feed {
         subscribers.append(
             Subscriber(mailbox: mailbox, access: access, session: session, topic: topic, after: place.position))
         // What was committed after the look was not told while nobody listened.
-        if subscribers.count == 1 { wake?.yield() }
+        if subscribers.count == 1 { desk.database.wake(Event.signal) }
         return place
     }
 
@@ -70,25 +69,8 @@ actor Feed {
     /// Follows the spine until the task is cancelled or the database closed. Then all subscriptions end.
     func run() async {
         isStopped = false
-        let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        self.wake = wake
-        let database = desk.database
-        await withDiscardingTaskGroup { group in
-            group.addTask {
-                for await _ in database.signals(Event.signal) { wake.yield() }
-                wake.finish()
-            }
-            if database.dialect == .postgres {
-                // A notification can be lost with its connection.
-                group.addTask {
-                    while (try? await Task.sleep(for: .seconds(10))) != nil { wake.yield() }
-                }
-            }
-            for await _ in wakes { await catchUp() }
-            group.cancelAll()
-        }
+        for await _ in desk.database.signals(Event.signal) { await catchUp() }
         isStopped = true
-        self.wake = nil
         for subscriber in subscribers { subscriber.mailbox.close() }
         subscribers = []
     }
