@@ -14,6 +14,8 @@ SOURCES := Package.swift Sources Tests Examples Fuzz
 PYTHON := .venv/bin/python
 # Line tables are kept, the rest of the debug information is not: nearly half of the build's time.
 DEBUG := -Xswiftc -gnone
+# With Swift's libraries inside: the program runs where no Swift is installed, and a little faster.
+RELEASE := -c release --static-swift-stdlib
 # All tests at once would have each wait for the others, and their deadlines with them.
 WIDTH := --experimental-maximum-parallelization-width 4
 
@@ -38,8 +40,8 @@ help: ## Lists the targets.
 
 demo: dependencies ## Builds Hiroba, starts it with an example community and prints the one address to open.
 	$(call say,Building for release: some minutes the first time)
-	swift build -c release --product hiroba-thumbnailer
-	swift build -c release --product hiroba
+	swift build $(RELEASE) --product hiroba-thumbnailer
+	swift build $(RELEASE) --product hiroba
 	$(call say,Starting the example community: ends with Control-C)
 	exec .build/release/hiroba demo $(ARGS)
 
@@ -71,8 +73,8 @@ docs: dependencies ## Writes the reference of the public libraries to .build/doc
 bench: dependencies ## Measures CPU per request, memory and start beside nginx and PocketBase.
 	@scripts/install-dependencies --bench
 	@scripts/python-environment Bench/requirements.txt .venv-bench
-	swift build -c release --product hiroba-thumbnailer
-	swift build -c release --product hiroba
+	swift build $(RELEASE) --product hiroba-thumbnailer
+	swift build $(RELEASE) --product hiroba
 	.venv-bench/bin/python Bench/bench.py --hiroba .build/release/hiroba --pocketbase .venv-bench/bin/pocketbase $(ARGS)
 
 fuzz: dependencies ## Feeds the HTTP/1.1 reader and JSON with random input, FUZZ_SECONDS (60) each.
