@@ -83,6 +83,12 @@ final class Listener: @unchecked Sendable {
         next = (next + 1) % loops.count
         let (server, context) = (server, server.tlsContext)
         let start: @Sendable () -> Void = {
+            guard loop.isOnLoop else {
+                // The server stops, and this loop was done before the listener was closed.
+                server.addresses.leave(network, wasRefused: isRefused)
+                _ = Glibc.close(socket)
+                return
+            }
             let connection = Connection(
                 socket: socket, peer: address, network: network, isRefused: isRefused, tls: context, loop: loop,
                 server: server)

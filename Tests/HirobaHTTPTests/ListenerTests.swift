@@ -1,6 +1,7 @@
 import Glibc
-import HirobaHTTP
 import Testing
+
+@testable import HirobaHTTP
 
 @Suite struct ListenerTests {
     @Test("connections end before file descriptors do, and with a word")
@@ -28,6 +29,28 @@ import Testing
             guard isServedAgain else { exit(4) }
             await server.stop(grace: .zero)
         }
+    }
+
+    @Test("a connection that comes during a stop, for a loop that has ended already, is closed")
+    func endedLoop() async throws {
+        let server = try ServerState(HTTPServerConfiguration(port: 0), handler: echo)
+        let (sockets, address) = try SocketAddress.listen(host: "127.0.0.1", port: 0)
+        let loops = try [EventLoop(), EventLoop()]
+        for loop in loops { loop.start(name: "test-loop") }
+        let listener = Listener(descriptor: try #require(sockets.first), loops: loops, server: server)
+        loops[0].execute { listener.start() }
+        await withCheckedContinuation { continuation in loops[1].stop { continuation.resume() } }
+
+        let early = try RawConnection(port: address.port)
+        try await early.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(try await early.answer().status == 200)
+        let late = try RawConnection(port: address.port)
+        #expect(try await late.isClosed())
+        #expect(server.addresses.count == 1)
+
+        loops[0].execute { listener.close() }
+        await early.close()
+        await withCheckedContinuation { continuation in loops[0].stop { continuation.resume() } }
     }
 
     @Test("a port that is taken, and a host that is not there, are told at the start")
