@@ -31,17 +31,14 @@ define sanitized
 		swift test --skip-build --sanitize=$(1) --scratch-path .build-$(1) $(DEBUG) $(WIDTH)
 endef
 
-.PHONY: help demo marvel test build format format-check docs bench fuzz sanitize crash clean \
+.PHONY: help demo marvel test build release format format-check docs bench fuzz sanitize crash clean \
 	dependencies test-dependencies test-build test-swift test-running
 
 help: ## Lists the targets.
 	@echo "make TARGET, where TARGET is one of:"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: dependencies ## Builds Hiroba, starts it with an example community and prints the one address to open.
-	$(call say,Building for release: some minutes the first time)
-	swift build $(RELEASE) --product hiroba-thumbnailer
-	swift build $(RELEASE) --product hiroba
+demo: release ## Builds Hiroba, starts it with an example community and prints the one address to open.
 	$(call say,Starting the example community: ends with Control-C)
 	exec .build/release/hiroba demo $(ARGS)
 
@@ -61,6 +58,11 @@ build: dependencies ## Builds everything for debugging.
 	$(call say,Building)
 	swift build $(DEBUG)
 
+release: dependencies ## Builds hiroba and hiroba-thumbnailer to run, and to copy together to other machines, in .build/release.
+	$(call say,Building for release: some minutes the first time)
+	swift build $(RELEASE) --product hiroba-thumbnailer
+	swift build $(RELEASE) --product hiroba
+
 format: ## Lays out all Swift files as .swift-format says.
 	swift format --in-place --parallel --recursive $(SOURCES)
 
@@ -70,11 +72,9 @@ format-check: ## Tells which Swift files are not laid out so, and changes none.
 docs: dependencies ## Writes the reference of the public libraries to .build/docs.
 	scripts/documentation
 
-bench: dependencies ## Measures CPU per request, memory and start beside nginx and PocketBase.
+bench: release ## Measures CPU per request, memory and start beside nginx and PocketBase.
 	@scripts/install-dependencies --bench
 	@scripts/python-environment Bench/requirements.txt .venv-bench
-	swift build $(RELEASE) --product hiroba-thumbnailer
-	swift build $(RELEASE) --product hiroba
 	.venv-bench/bin/python Bench/bench.py --hiroba .build/release/hiroba --pocketbase .venv-bench/bin/pocketbase $(ARGS)
 
 fuzz: dependencies ## Feeds the HTTP/1.1 reader and JSON with random input, FUZZ_SECONDS (60) each.
