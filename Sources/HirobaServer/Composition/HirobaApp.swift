@@ -207,7 +207,8 @@ package final class HirobaApp: Sendable {
             tls = .init(certificate: certificate, key: key)
         }
         return HTTPServerConfiguration(
-            host: configuration.listen.host.isEmpty ? everyAddress() : configuration.listen.host, port: configuration.listen.port,
+            host: configuration.listen.host.isEmpty ? everyAddress() : configuration.listen.host,
+            port: configuration.listen.port,
             tls: tls, loops: configuration.loops ?? processors(), limits: limits, observe: surface.observe)
     }
 }

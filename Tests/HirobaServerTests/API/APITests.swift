@@ -191,7 +191,8 @@ struct APITests {
         arguments: [
             (nil, "Sign in first."), ("ja", "サインインしてください。"), ("ja-JP,ja;q=0.9,en;q=0.8", "サインインしてください。"),
             ("en;q=0.5, ja;q=0.9", "サインインしてください。"), ("fr, en;q=0.9, ja;q=0.8", "Sign in first."),
-            ("de", "Sign in first."), ("*", "Sign in first."), ("ja;q=0", "Sign in first."), ("en, ja", "Sign in first."), ("ja, en", "サインインしてください。"),
+            ("de", "Sign in first."), ("*", "Sign in first."), ("ja;q=0", "Sign in first."),
+            ("en, ja", "Sign in first."), ("ja, en", "サインインしてください。"),
             (";;,,q=", "Sign in first."),
         ] as [(String?, String)])
     func languages(field: String?, sentence: String) async throws {

@@ -199,7 +199,8 @@ struct BadInputTests {
                 #expect(answer.status == exchange.status, comment)
                 #expect(answer["Content-Type"] == "application/problem+json", comment)
                 #expect(answer["Cache-Control"] == "no-store", comment)
-                guard let problem = try? JSONCoding.decode(Problem.self, from: answer.body, unknownFields: .refuse) else {
+                guard let problem = try? JSONCoding.decode(Problem.self, from: answer.body, unknownFields: .refuse)
+                else {
                     Issue.record(comment)
                     continue
                 }
