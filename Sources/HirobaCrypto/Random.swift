@@ -32,3 +32,33 @@ package enum ObjectID {
     private static let length = 16
     private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 }
+
+/// The names some protocols ask for: 8-4-4-4-12 hexadecimal digits.
+package enum UUIDText {
+    /// 122 random bits (version 4 of RFC 9562), in small letters.
+    package static func random() -> String {
+        var bytes = randomBytes(16)
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let groups = [bytes[0..<4], bytes[4..<6], bytes[6..<8], bytes[8..<10], bytes[10..<16]]
+        return groups.map { Hex.encode(Array($0)) }.joined(separator: "-")
+    }
+
+    /// Whether the text has that form, in letters of either case; the version does not matter.
+    package static func isOne(_ text: String) -> Bool {
+        let utf8 = text.utf8
+        guard utf8.count == 36 else { return false }
+        for (index, byte) in utf8.enumerated() {
+            switch byte {
+            case UInt8(ascii: "-"): guard dashes.contains(index) else { return false }
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                UInt8(ascii: "A")...UInt8(ascii: "F"):
+                guard !dashes.contains(index) else { return false }
+            default: return false
+            }
+        }
+        return true
+    }
+
+    private static let dashes = [8, 13, 18, 23]
+}

@@ -39,4 +39,23 @@ struct RandomTests {
         }
         #expect(distance < 150)
     }
+
+    @Test("a UUID has its form, and no two are alike")
+    func uuids() {
+        let ids = (0..<1000).map { _ in UUIDText.random() }
+        #expect(Set(ids).count == 1000)
+        for id in ids {
+            #expect(UUIDText.isOne(id))
+            #expect(Array(id)[14] == "4")
+            #expect("89ab".contains(Array(id)[19]))
+        }
+        #expect(UUIDText.isOne("0FE1DC2B-1C2D-0000-0a9b-0123456789AB"))
+        for text in [
+            "", "0fe1dc2b1c2d0000000000123456789abcde", "0fe1dc2b-1c2d-4e3f-8a9b-0123456789a",
+            "0fe1dc2b-1c2d-4e3f-8a9b-0123456789abc", "0fe1dc2b-1c2d-4e3f-8a9b-0123456789ag",
+            "0fe1dc2b-1c2d-4e3f-8a9b00123456789ab", "-fe1dc2b-1c2d-4e3f-8a9b-0123456789ab",
+        ] {
+            #expect(!UUIDText.isOne(text), "\(text)")
+        }
+    }
 }
