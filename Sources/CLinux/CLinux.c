@@ -90,3 +90,22 @@ int clinux_limit_cpu(unsigned long seconds) {
 int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
+
+int clinux_connect(const struct addrinfo *address) {
+  int s = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (s < 0) return -errno;
+  int on = 1;
+  setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (connect(s, address->ai_addr, address->ai_addrlen) < 0 && errno != EINPROGRESS) {
+    int error = errno;
+    close(s);
+    return -error;
+  }
+  return s;
+}
+
+int clinux_socket_error(int s) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  return getsockopt(s, SOL_SOCKET, SO_ERROR, &error, &length) < 0 ? errno : error;
+}

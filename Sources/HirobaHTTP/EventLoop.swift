@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// It is the serial executor of its connections and the task executor of the tasks that handlers run in, so that a request
 /// is served without changing threads.
-final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     // Unchecked because the compiler cannot see that everything but `shared` and `thread` is touched on the loop's thread only.
 
     /// Work handed over from other threads.
@@ -26,6 +26,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         case free(next: Int)
         case connection(Connection)
         case listener(Listener)
+        case other(any LoopMember)
     }
 
     private let shared = Lock(Shared())
@@ -54,7 +55,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private var dateSecond = -1
     private var dateFields: [UInt8] = []
 
-    init() throws {
+    package init() throws {
         epoll = epoll_create1(CInt(EPOLL_CLOEXEC))
         wakeup = eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC))
         now = Self.clock()
@@ -79,7 +80,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
     // MARK: Executor
 
-    func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
+    package func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
 
     /// Runs `work` on the loop's thread, soon.
     func execute(_ work: @escaping @Sendable () -> Void) { add(.closure(work)) }
@@ -109,22 +110,22 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         }
     }
 
-    func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
-    func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+    package func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
     var isOnLoop: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
-    func checkIsolated() { precondition(isOnLoop, "this must run on the connection's own loop") }
-    func isIsolatingCurrentContext() -> Bool? { isOnLoop }
+    package func checkIsolated() { precondition(isOnLoop, "this must run on the connection's own loop") }
+    package func isIsolatingCurrentContext() -> Bool? { isOnLoop }
 
     // MARK: The thread
 
-    func start(name: String) {
+    package func start(name: String) {
         startThread(name: name) { self.run() }
     }
 
     /// Ends the thread once nothing is left to do on it, then calls `onEnd` there.
-    func stop(onEnd: @escaping @Sendable () -> Void) {
+    package func stop(onEnd: @escaping @Sendable () -> Void) {
         execute {
             self.isStopping = true
             self.onEnd = onEnd
@@ -202,6 +203,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         switch member(token) {
         case .connection(let connection): connection.assumeIsolated { $0.ready(event.events) }
         case .listener(let listener): listener.ready()
+        case .other(let member): member.ready(event.events)
         case .free, nil: break
         }
     }
@@ -210,6 +212,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         switch member(entry.key) {
         case .connection(let connection): connection.assumeIsolated { $0.timerFired(entry.time) }
         case .listener(let listener): listener.timerFired()
+        case .other(let member): member.timerFired(entry.time)
         case .free, nil: break
         }
     }
@@ -224,7 +227,14 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     /// Adds a socket, edge-triggered in both directions: it is registered once and never again.
     /// - Returns: its token, or `nil` when the kernel has no room for it.
     func add(_ connection: Connection, descriptor: CInt) -> UInt64? {
-        let token = add(.connection(connection))
+        addSocket(.connection(connection), descriptor)
+    }
+
+    /// The same for a connection that we made ourselves.
+    func add(_ member: any LoopMember, descriptor: CInt) -> UInt64? { addSocket(.other(member), descriptor) }
+
+    private func addSocket(_ member: Member, _ descriptor: CInt) -> UInt64? {
+        let token = add(member)
         let events = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         guard watch(descriptor, events, token) else {
             removeMember(token)
@@ -238,6 +248,11 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         removeMember(token)
         connectionCount -= 1
     }
+
+    /// Adds something that has no socket and only wants to be told the time.
+    func add(_ member: any LoopMember) -> UInt64 { add(.other(member)) }
+
+    func remove(_ token: UInt64) { removeMember(token) }
 
     func add(_ listener: Listener, descriptor: CInt) -> UInt64? {
         let token = add(.listener(listener))
@@ -315,4 +330,16 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         }
         return dateFields
     }
+}
+
+/// What else may live on a loop: connections that go out. Called on the loop's thread.
+protocol LoopMember: AnyObject, Sendable {
+    /// Something happened on the socket: EPOLLIN and its kin.
+    func ready(_ events: UInt32)
+    /// A time has come that was set by `setTimer`.
+    func timerFired(_ time: UInt64)
+}
+
+extension LoopMember {
+    func timerFired(_ time: UInt64) {}
 }

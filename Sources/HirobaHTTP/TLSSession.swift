@@ -15,6 +15,17 @@ final class TLSSession {
         self.ssl = ssl
     }
 
+    /// For a connection that goes out. The certificate must be for `host`.
+    init?(context: TLSContext, descriptor: CInt, expecting host: String) {
+        guard let ssl = SSL_new(context.pointer) else { return nil }
+        guard SSL_set_fd(ssl, descriptor) == 1, copenssl_expect_server(ssl, host) == 1 else {
+            SSL_free(ssl)
+            return nil
+        }
+        SSL_set_connect_state(ssl)
+        self.ssl = ssl
+    }
+
     deinit { SSL_free(ssl) }
 
     enum Handshake {
@@ -37,6 +48,13 @@ final class TLSSession {
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .again
         default: return .failed
         }
+    }
+
+    /// After a handshake that failed: why, in OpenSSL's words.
+    var failure: String {
+        let result = SSL_get_verify_result(ssl)
+        if result != Int(X509_V_OK) { return String(cString: X509_verify_cert_error_string(result)) }
+        return TLSContext.lastError()
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> IOResult {

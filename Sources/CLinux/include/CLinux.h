@@ -16,6 +16,10 @@
 int clinux_accept(int listener, struct sockaddr *address, socklen_t *length);
 /// A non-blocking stream socket that is bound and listens, or a negative errno.
 int clinux_listen(const struct addrinfo *address, int backlog);
+/// A non-blocking stream socket that is being connected, or a negative errno. When it becomes writable, ask for its error.
+int clinux_connect(const struct addrinfo *address);
+/// SO_ERROR: why connecting failed, or 0.
+int clinux_socket_error(int socket);
 /// open(2) with a mode, which is variadic in C.
 int clinux_open(const char *path, int flags, unsigned int mode);
 /// Opens for reading without touching the disk (openat2 with RESOLVE_CACHED). Where that would be needed, -1 with EAGAIN.

@@ -13,3 +13,8 @@
 int copenssl_set_min_proto_tls12(SSL_CTX *ctx);
 /// TLS 1.2 and later, ALPN with h2 and http/1.1, and the modes a non-blocking socket needs.
 void copenssl_configure_server(SSL_CTX *ctx);
+/// TLS 1.2 and later, the other side's certificate checked, ALPN with h2 only, and the modes a non-blocking socket needs.
+void copenssl_configure_client(SSL_CTX *ctx);
+/// Names the server one wants to talk to (SNI) and demands a certificate for it. An IP address is only demanded.
+/// 1 is success.
+int copenssl_expect_server(SSL *ssl, const char *host);
