@@ -82,8 +82,13 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
     package func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
 
+    /// Runs `work` on the loop's thread: at once if this is it, else soon.
+    package func perform(_ work: @escaping @Sendable () -> Void) {
+        if isOnLoop { work() } else { add(.closure(work)) }
+    }
+
     /// Runs `work` on the loop's thread, soon.
-    func execute(_ work: @escaping @Sendable () -> Void) { add(.closure(work)) }
+    package func execute(_ work: @escaping @Sendable () -> Void) { add(.closure(work)) }
 
     private func add(_ work: Work) {
         if isOnLoop {
@@ -113,7 +118,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
     package func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
-    var isOnLoop: Bool { thread.load(ordering: .relaxed) == pthread_self() }
+    package var isOnLoop: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
     package func checkIsolated() { precondition(isOnLoop, "this must run on the connection's own loop") }
     package func isIsolatingCurrentContext() -> Bool? { isOnLoop }

@@ -20,9 +20,24 @@ final class TLSContext: @unchecked Sendable {
         }
     }
 
+    /// For connections that go out: the other side must show a certificate by an authority that is trusted.
+    init(trusting trust: HTTP2Client.Configuration.Trust) throws {
+        guard let pointer = SSL_CTX_new(TLS_client_method()) else { throw HTTPServerError("TLS cannot be set up") }
+        self.pointer = pointer
+        copenssl_configure_client(pointer)
+        let isTrusting =
+            switch trust {
+            case .authority(let file): SSL_CTX_load_verify_file(pointer, file) == 1
+            case .system, .clear: SSL_CTX_set_default_verify_paths(pointer) == 1
+            }
+        guard isTrusting else {
+            throw HTTPServerError("the certificate authority cannot be used: \(Self.lastError())")
+        }
+    }
+
     deinit { SSL_CTX_free(pointer) }
 
-    private static func lastError() -> String {
+    static func lastError() -> String {
         var text = [CChar](repeating: 0, count: 256)
         ERR_error_string_n(ERR_get_error(), &text, text.count)
         ERR_clear_error()

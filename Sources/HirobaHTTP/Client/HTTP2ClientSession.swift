@@ -1,0 +1,247 @@
+import CNghttp2
+
+/// The client's side of the protocol on one connection: framing and field compression are nghttp2's. It has no socket:
+/// `receive` takes what came in and leaves in `events` what it meant, `collectOutput` gives what is to go out.
+///
+/// Belongs to its connection, which alone may call it.
+final class HTTP2ClientSession {
+    enum Event {
+        /// SETTINGS: so many streams may be open.
+        case limited(to: Int)
+        case answered(stream: Int32, HTTP2Answer)
+        case reset(stream: Int32, code: UInt32)
+        case goAway(last: Int32, code: UInt32, debug: [UInt8])
+        case pingAnswered
+    }
+
+    /// A request on its way and its answer as it comes in.
+    final class Stream {
+        fileprivate var body: [UInt8] = []
+        fileprivate var sent = 0
+        fileprivate var status = 0
+        fileprivate var headers = HTTPHeaders()
+        fileprivate var answer: [UInt8] = []
+        fileprivate var hasEnded = false
+
+        fileprivate init() {}
+
+        fileprivate func start(_ body: [UInt8]) {
+            self.body = body
+            sent = 0
+            status = 0
+            hasEnded = false
+        }
+
+        /// Hands over what came, and lets go of everything.
+        fileprivate func take() -> (headers: HTTPHeaders, body: [UInt8]) {
+            var taken = (headers: HTTPHeaders(), body: [UInt8]())
+            swap(&taken.headers, &headers)
+            swap(&taken.body, &answer)
+            body = []
+            return taken
+        }
+    }
+
+    private var session: OpaquePointer?
+    private let origin: HTTP2Origin
+    private let connection: Int
+    /// All that were ever needed at once; they are used again.
+    private var streams: [Stream] = []
+    private var freeStreams: [Stream] = []
+    private var fields: [nghttp2_nv] = []
+    private var events: [Event] = []
+
+    private static let mostAnswer = 64 * 1024
+    private static let mostFields = 100
+
+    init?(origin: HTTP2Origin, connection: Int) {
+        self.origin = origin
+        self.connection = connection
+        guard let callbacks = Self.makeCallbacks() else { return nil }
+        defer { nghttp2_session_callbacks_del(callbacks) }
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        guard nghttp2_session_client_new(&session, callbacks, context) == 0 else { return nil }
+        let settings = [
+            nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+            nghttp2_settings_entry(
+                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: 16 * 1024),
+        ]
+        nghttp2_submit_settings(session, Self.noFlags, settings, settings.count)
+    }
+
+    deinit { nghttp2_session_del(session) }
+
+    private static let noFlags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+
+    // MARK: Out
+
+    /// - Returns: the number of the stream; `nil` when the session can open none.
+    func open(_ request: HTTP2ClientRequest) -> Int32? {
+        let stream = freeStreams.popLast() ?? makeStream()
+        stream.start(request.body)
+        let context = Unmanaged.passUnretained(stream).toOpaque()
+        let id = request.withFields(origin: origin, &fields) { fields in
+            if request.body.isEmpty {
+                return nghttp2_submit_request(session, nil, fields, fields.count, nil, context)
+            }
+            var provider = nghttp2_data_provider(
+                source: nghttp2_data_source(ptr: context), read_callback: Self.readBody)
+            return nghttp2_submit_request(session, nil, fields, fields.count, &provider, context)
+        }
+        if id > 0 { return id }
+        freeStreams.append(stream)
+        return nil
+    }
+
+    private func makeStream() -> Stream {
+        let stream = Stream()
+        streams.append(stream)
+        return stream
+    }
+
+    func cancel(_ stream: Int32) {
+        nghttp2_submit_rst_stream(session, Self.noFlags, stream, NGHTTP2_CANCEL.rawValue)
+    }
+
+    func ping() { nghttp2_submit_ping(session, Self.noFlags, nil) }
+
+    func sayGoodbye() { nghttp2_session_terminate_session(session, NGHTTP2_NO_ERROR.rawValue) }
+
+    /// Appends frames until there is nothing to send, or `most` bytes are there.
+    func collectOutput(into out: inout [UInt8], upTo most: Int) {
+        while out.count < most {
+            var data: UnsafePointer<UInt8>?
+            let count = nghttp2_session_mem_send(session, &data)
+            guard count > 0 else { return }
+            out.append(contentsOf: UnsafeBufferPointer(start: data, count: count))
+        }
+    }
+
+    /// Whether nothing more will be said, by either side.
+    var isFinished: Bool {
+        nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+    }
+
+    // MARK: In
+
+    /// - Returns: false when what came was no HTTP/2.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        nghttp2_session_mem_recv(session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count) >= 0
+    }
+
+    var hasEvents: Bool { !events.isEmpty }
+
+    func takeEvents() -> [Event] {
+        var taken: [Event] = []
+        swap(&taken, &events)
+        return taken
+    }
+
+    // MARK: From nghttp2
+
+    private func stream(_ id: Int32) -> Stream? {
+        // Set when the stream is opened; `streams` keeps it alive.
+        nghttp2_session_get_stream_user_data(session, id)
+            .map { Unmanaged<Stream>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private func fieldCame(_ id: Int32, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
+        guard let stream = stream(id) else { return }
+        if name.first == UInt8(ascii: ":") {
+            // An interim answer (1xx) may have come before.
+            if stream.status > 0 { stream.headers = HTTPHeaders() }
+            stream.status = value.reduce(0) { $0 * 10 + Int($1 &- 48) }
+        } else if stream.headers.count < Self.mostFields {
+            stream.headers.add(name: name, value: value)
+        }
+    }
+
+    private func dataCame(_ id: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
+        guard let stream = stream(id) else { return }
+        let room = Self.mostAnswer - stream.answer.count
+        stream.answer.append(contentsOf: bytes.prefix(max(0, room)))
+    }
+
+    private func frameCame(_ frame: nghttp2_frame) {
+        switch nghttp2_frame_type(UInt32(frame.hd.type)) {
+        case NGHTTP2_HEADERS, NGHTTP2_DATA:
+            if UInt32(frame.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0 {
+                stream(frame.hd.stream_id)?.hasEnded = true
+            }
+        case NGHTTP2_SETTINGS:
+            guard UInt32(frame.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 else { return }
+            let limit = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+            events.append(.limited(to: Int(limit)))
+        case NGHTTP2_GOAWAY:
+            let goAway = frame.goaway
+            let debug = Array(UnsafeBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len))
+            events.append(.goAway(last: goAway.last_stream_id, code: goAway.error_code, debug: debug))
+        case NGHTTP2_PING:
+            if UInt32(frame.hd.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 { events.append(.pingAnswered) }
+        default: break
+        }
+    }
+
+    private func streamClosed(_ id: Int32, _ code: UInt32) {
+        guard let stream = stream(id) else { return }
+        nghttp2_session_set_stream_user_data(session, id, nil)
+        let (headers, body) = stream.take()
+        if stream.hasEnded, stream.status >= 200 {
+            events.append(
+                .answered(
+                    stream: id,
+                    HTTP2Answer(status: stream.status, headers: headers, body: body, connection: connection)))
+        } else {
+            events.append(.reset(stream: id, code: code))
+        }
+        freeStreams.append(stream)
+    }
+
+    // MARK: Callbacks
+
+    private static func makeCallbacks() -> OpaquePointer? {
+        var callbacks: OpaquePointer?
+        guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _, frame, name, nameLength, value, valueLength, _, context in
+            if let frame {
+                owner(context)?.fieldCame(
+                    frame.pointee.hd.stream_id, UnsafeBufferPointer(start: name, count: nameLength),
+                    UnsafeBufferPointer(start: value, count: valueLength))
+            }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, id, data, length, context in
+            owner(context)?.dataCame(id, UnsafeBufferPointer(start: data, count: length))
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in
+            if let frame { owner(context)?.frameCame(frame.pointee) }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, code, context in
+            owner(context)?.streamClosed(id, code)
+            return 0
+        }
+        return callbacks
+    }
+
+    private static let readBody: nghttp2_data_source_read_callback = { _, _, buffer, length, flags, source, _ in
+        guard let buffer, let context = source?.pointee.ptr else {
+            return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+        }
+        let stream = Unmanaged<Stream>.fromOpaque(context).takeUnretainedValue()
+        let count = min(length, stream.body.count - stream.sent)
+        stream.body.withUnsafeBufferPointer { body in
+            if let start = body.baseAddress { buffer.update(from: start + stream.sent, count: count) }
+        }
+        stream.sent += count
+        if stream.sent == stream.body.count { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+        return count
+    }
+}
+
+private func owner(_ context: UnsafeMutableRawPointer?) -> HTTP2ClientSession? {
+    // The session owns the nghttp2 object, so it is alive whenever that calls.
+    context.map { Unmanaged<HTTP2ClientSession>.fromOpaque($0).takeUnretainedValue() }
+}
