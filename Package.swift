@@ -47,6 +47,9 @@ let package = Package(
             ],
             swiftSettings: safe),
         .target(
+            name: "HirobaGateways", dependencies: ["HirobaCore", "HirobaHTTP", "HirobaCrypto", "HirobaJSON"],
+            swiftSettings: common),
+        .target(
             name: "HirobaServer",
             dependencies: [
                 "HirobaCore", "HirobaContract", "HirobaJSON", "HirobaHTTP", "HirobaStore", "HirobaCrypto",
@@ -110,11 +113,22 @@ let package = Package(
             ],
             swiftSettings: common),
         .testTarget(
+            name: "HirobaGatewaysTests",
+            dependencies: [
+                "HirobaGateways", "HirobaCore", "HirobaHTTP", "HirobaCrypto", "HirobaJSON", "HirobaThreads", "CNghttp2",
+            ],
+            swiftSettings: common),
+        .testTarget(
             name: "HirobaServerTests",
             dependencies: [
                 "HirobaServer", "HirobaCore", "HirobaContract", "HirobaClient", "HirobaHTTP", "HirobaStore",
                 "HirobaJSON", "HirobaThreads", "TestSupport",
             ],
+            swiftSettings: common),
+        // The sender of Bench/APNs.
+        .executableTarget(
+            name: "apns-bench",
+            dependencies: ["HirobaGateways", "HirobaCore", "HirobaHTTP", "HirobaCrypto", "HirobaJSON"], path: "Bench/APNs",
             swiftSettings: common),
         // The writing program of Tests/Durability.
         .executableTarget(

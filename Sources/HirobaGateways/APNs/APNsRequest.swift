@@ -1,0 +1,75 @@
+import HirobaCore
+import HirobaCrypto
+import HirobaHTTP
+
+extension PushMessage.Kind {
+    /// `apns-push-type`.
+    var pushType: String {
+        switch self {
+        case .alert: "alert"
+        case .background: "background"
+        case .voip: "voip"
+        }
+    }
+
+    /// What follows the bundle identifier in `apns-topic`.
+    var topicSuffix: String {
+        switch self {
+        case .alert, .background: ""
+        case .voip: ".voip"
+        }
+    }
+
+    /// Bytes of JSON.
+    var mostPayload: Int {
+        switch self {
+        case .alert, .background: 4096
+        case .voip: 5120
+        }
+    }
+}
+
+extension PushMessage {
+    /// `apns-priority`. A background push with 10 is an error.
+    var priority: String {
+        if kind == .background { return "5" }
+        return switch urgency {
+        case .now: "10"
+        case .whenConvenient: "5"
+        case .withNextWake: "1"
+        }
+    }
+
+    /// `apns-expiration`; `nil` leaves it to Apple.
+    var expiration: String? {
+        switch lifetime {
+        case .gatewayDecides: nil
+        case .attemptOnce: "0"
+        case .until(let time): String(max(1, time))
+        }
+    }
+
+    /// `apns-collapse-id`. What shows something always has one: if it must be sent again because nobody knows whether it
+    /// arrived, it still shows once.
+    var collapseID: String? {
+        guard let key = collapseKey else { return kind == .alert ? id : nil }
+        // At most 64 bytes are allowed, and a field takes visible ASCII: other keys go by their hash, as long as that.
+        let isPlain = key.utf8.count <= 64 && !key.isEmpty && key.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        return isPlain ? key : Hex.encode(SHA256.hash(Array(key.utf8)))
+    }
+}
+
+extension HTTP2ClientRequest {
+    /// What differs with each push is a literal: Apple's table for fields is small, and what is the same every time shall
+    /// stay in it.
+    init(_ message: PushMessage, payload: APNsPayload, token: String, app: String, providerToken: String) {
+        self.init(.post, path: "/3/device/" + token, body: payload.bytes)
+        add("authorization", "bearer " + providerToken)
+        add("apns-topic", app + message.kind.topicSuffix)
+        add("apns-push-type", message.kind.pushType)
+        add("apns-priority", message.priority)
+        add("apns-id", message.id, .literal)
+        if let expiration = message.expiration { add("apns-expiration", expiration, .literal) }
+        if let collapseID = message.collapseID { add("apns-collapse-id", collapseID, .literal) }
+    }
+}
