@@ -9,7 +9,6 @@ import HirobaCrypto
 import HirobaGateways
 import HirobaHTTP
 import HirobaJSON
-import Synchronization
 
 @main
 enum Bench {
@@ -21,12 +20,10 @@ enum Bench {
             print("usage: apns-bench PORT AUTHORITY N CONCURRENCY CONNECTIONS TOKENFILE JWT P8FILE")
             exit(2)
         }
-        let tokens = bytes(of: words[6]).split(separator: UInt8(ascii: "\n")).map {
-            String(decoding: $0, as: UTF8.self)
-        }
+        let tokens = lines(of: words[6])
         let key = APNsKey(
             id: "ABC123DEFG", team: "DEF123GHIJ",
-            key: try ES256.PrivateKey(pem: String(decoding: bytes(of: words[8]), as: UTF8.self)))
+            key: try ES256.PrivateKey(pem: lines(of: words[8]).joined(separator: "\n")))
         var server = HTTP2Client.Configuration(host: "localhost", port: port, trust: .authority(file: words[2]))
         server.rules.connections = connections
         let loop = try EventLoop()
@@ -40,23 +37,9 @@ enum Bench {
                 return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
             })
         let start = ContinuousClock.now
-        let tally = await withTaskGroup(of: Tally.self) { group in
-            let next = Counter()
-            for _ in 0..<senders {
-                group.addTask(executorPreference: loop) {
-                    var tally = Tally()
-                    while case let number = next.take(), number < count {
-                        let address = PushAddress(
-                            token: tokens[number % tokens.count], app: "com.example.app", environment: .production,
-                            isEnvironmentProven: true)
-                        tally.add(await gateway.send(message(number), to: address))
-                    }
-                    return tally
-                }
-            }
-            var all = Tally()
-            for await tally in group { all += tally }
-            return all
+        let tally = await withCheckedContinuation { end in
+            let sender = Sender(gateway: gateway, tokens: tokens, count: count, end: end)
+            loop.execute { for _ in 0..<senders { sender.sendNext() } }
         }
         let (seconds, attoseconds) = (ContinuousClock.now - start).components
         await gateway.stop(grace: .seconds(1))
@@ -70,32 +53,74 @@ enum Bench {
         }
     }
 
-    /// The same work as the others do.
-    static func message(_ number: Int) -> PushMessage {
-        let digits = hex(number)
-        return PushMessage(
-            id: "\(digits.suffix(8))-1c2d-4e3f-8a9b-\(digits.suffix(12))", title: "Hello from the bench",
-            body: "Somebody commented on your photo", badge: 3, sound: "default", thread: "t-42",
-            data: ["event": "comment", "id": .string(digits)], lifetime: .attemptOnce)
+    static func lines(of file: String) -> [String] {
+        guard let input = fopen(file, "r") else { return [] }
+        defer { fclose(input) }
+        var lines: [String] = []
+        var line: UnsafeMutablePointer<CChar>?
+        var size = 0
+        while case let count = getline(&line, &size, input), count > 0, let line {
+            line[count - 1] = 0
+            lines.append(String(cString: line))
+        }
+        free(line)
+        return lines
+    }
+}
+
+final class Sender: @unchecked Sendable {
+    // Unchecked because everything but `init` runs on the gateway's loop.
+    private let gateway: APNsGateway
+    private let tokens: [String]
+    private let count: Int
+    private let end: CheckedContinuation<Tally, Never>
+    private var next = 0
+    private var ended = 0
+    private var tally = Tally()
+
+    init(gateway: APNsGateway, tokens: [String], count: Int, end: CheckedContinuation<Tally, Never>) {
+        self.gateway = gateway
+        self.tokens = tokens
+        self.count = count
+        self.end = end
     }
 
-    static func hex(_ number: Int) -> String {
-        String(unsafeUninitializedCapacity: 16) { digits in
-            for index in 0..<16 {
-                let digit = UInt8(number >> ((15 - index) * 4) & 15)
-                digits[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
-            }
-            return 16
+    func sendNext() {
+        guard next < count else { return }
+        let number = next
+        next += 1
+        let address = PushAddress(
+            token: tokens[number % tokens.count], app: "com.example.app", environment: .production,
+            isEnvironmentProven: true)
+        gateway.send(Self.message(number), to: address) { [self] verdict in
+            tally.add(verdict)
+            ended += 1
+            if ended == count { end.resume(returning: tally) }
+            sendNext()
         }
     }
 
-    static func bytes(of file: String) -> [UInt8] {
-        guard let input = fopen(file, "r") else { return [] }
-        defer { fclose(input) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while case let count = fread(&buffer, 1, buffer.count, input), count > 0 { bytes += buffer[..<count] }
-        return bytes
+    /// The same work as the others do.
+    static func message(_ number: Int) -> PushMessage {
+        PushMessage(
+            id: text("00000000-1c2d-4e3f-8a9b-000000000000", number, endingAt: [8, 36]), title: "Hello from the bench",
+            body: "Somebody commented on your photo", badge: 3, sound: "default", thread: "t-42",
+            data: ["event": "comment", "id": .string(text("0000000000000000", number, endingAt: [16]))],
+            lifetime: .attemptOnce)
+    }
+
+    /// `template` with the number's hexadecimal digits, eight of them, ending at these places.
+    static func text(_ template: StaticString, _ number: Int, endingAt ends: [Int]) -> String {
+        String(unsafeUninitializedCapacity: template.utf8CodeUnitCount) { text in
+            for index in 0..<template.utf8CodeUnitCount { text[index] = template.utf8Start[index] }
+            for end in ends {
+                for index in 0..<8 {
+                    let digit = UInt8(number >> (index * 4) & 15)
+                    text[end - 1 - index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+                }
+            }
+            return template.utf8CodeUnitCount
+        }
     }
 }
 
@@ -119,18 +144,4 @@ struct Tally: Sendable {
         default: other = "\(verdict)"
         }
     }
-
-    static func += (tally: inout Tally, more: Tally) {
-        tally.accepted += more.accepted
-        tally.refused += more.refused
-        tally.later += more.later
-        tally.resent += more.resent
-        tally.other = tally.other ?? more.other
-    }
-}
-
-final class Counter: Sendable {
-    private let value = Atomic(0)
-
-    func take() -> Int { value.wrappingAdd(1, ordering: .relaxed).oldValue }
 }

@@ -46,19 +46,20 @@ package enum UUIDText {
 
     /// Whether the text has that form, in letters of either case; the version does not matter.
     package static func isOne(_ text: String) -> Bool {
-        let utf8 = text.utf8
-        guard utf8.count == 36 else { return false }
-        for (index, byte) in utf8.enumerated() {
-            switch byte {
-            case UInt8(ascii: "-"): guard dashes.contains(index) else { return false }
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-                UInt8(ascii: "A")...UInt8(ascii: "F"):
-                guard !dashes.contains(index) else { return false }
-            default: return false
+        var text = text
+        return text.withUTF8 { bytes in
+            guard bytes.count == 36 else { return false }
+            for index in 0..<36 {
+                let isDash = index == 8 || index == 13 || index == 18 || index == 23
+                switch bytes[index] {
+                case UInt8(ascii: "-"): guard isDash else { return false }
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                    UInt8(ascii: "A")...UInt8(ascii: "F"):
+                    guard !isDash else { return false }
+                default: return false
+                }
             }
+            return true
         }
-        return true
     }
-
-    private static let dashes = [8, 13, 18, 23]
 }

@@ -26,6 +26,12 @@ package struct HTTPHeaders: Sendable {
         self.fields = fields
     }
 
+    /// Keeps the memory.
+    mutating func removeAll() {
+        fields.removeAll(keepingCapacity: true)
+        bytes.removeAll(keepingCapacity: true)
+    }
+
     package var isEmpty: Bool { fields.isEmpty }
     package var count: Int { fields.count }
 
@@ -43,6 +49,20 @@ package struct HTTPHeaders: Sendable {
 
     package func values(_ name: String) -> [String] {
         fields.compactMap { isNamed($0, name) ? value(of: $0) : nil }
+    }
+
+    /// Whether the first field of the name has exactly this value. Cheaper than asking for the value.
+    package func has(_ name: String, _ value: String) -> Bool {
+        for field in fields where isNamed(field, name) {
+            let start = Int(field.valueStart)
+            var value = value
+            return value.withUTF8 { value in
+                guard Int(field.valueEnd) - start == value.count else { return false }
+                for index in 0..<value.count where bytes[start + index] != value[index] { return false }
+                return true
+            }
+        }
+        return false
     }
 
     package func contains(_ name: String) -> Bool {

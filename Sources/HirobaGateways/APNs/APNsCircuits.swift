@@ -31,8 +31,6 @@ struct APNsCircuits {
     }
 
     mutating func passage(route: Int, app: String, now: Int64) -> Passage {
-        // Nearly always.
-        if closed.isEmpty { return .free }
         var passage = Passage.free
         for way in Self.ways(route, app) {
             guard let state = closed[way] else { continue }

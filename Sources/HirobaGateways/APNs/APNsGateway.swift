@@ -32,11 +32,15 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
     }
 
     /// One message on its way.
-    private final class Delivery {
-        let message: PushMessage
-        let payload: APNsPayload
+    private final class Delivery: HTTP2ClientSender, @unchecked Sendable {
+        // Unchecked because whoever made it hands it over to the loop and does not touch it again.
+        let id: String
+        let kind: PushMessage.Kind
+        let priority: String
         let address: PushAddress
-        let then: (Verdict) -> Void
+        var request: HTTP2ClientRequest
+        let gateway: APNsGateway
+        let then: Then
         var route: Int
         var isElsewhere = false
         /// It finds out whether a way that was closed is open again.
@@ -49,15 +53,34 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
         var reconnects = 0
 
         init(
-            _ message: PushMessage, payload: APNsPayload, to address: PushAddress, route: Int,
-            then: @escaping (Verdict) -> Void
+            id: String, kind: PushMessage.Kind, priority: String, address: PushAddress, request: HTTP2ClientRequest,
+            by gateway: APNsGateway, route: Int, then: Then
         ) {
-            self.message = message
-            self.payload = payload
+            self.id = id
+            self.kind = kind
+            self.priority = priority
             self.address = address
+            self.request = request
+            self.gateway = gateway
             self.route = route
             self.then = then
         }
+
+        func requestEnded(_ outcome: HTTP2Outcome) { gateway.requestEnded(self, outcome) }
+
+        func end(_ verdict: Verdict) {
+            switch then {
+            case .resume(let continuation): continuation.resume(returning: verdict)
+            case .call(let closure): closure(verdict)
+            }
+        }
+    }
+
+    /// Who waits for a verdict. The continuation is an unchecked one for speed: the client ends every request once, which
+    /// its tests prove.
+    private enum Then {
+        case resume(UnsafeContinuation<Verdict, Never>)
+        case call(@Sendable (Verdict) -> Void)
     }
 
     /// How sending by one route ended.
@@ -70,13 +93,16 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
     package let loop: EventLoop
 
     private let routes: [APNsRoute]
+    private let environments: [PushAddress.Environment]
+    private let apps: [[String]]
     private let settings: Settings
     private let observe: @Sendable (Event) -> Void
-    private let clients: [HTTP2Client]
+    private var clients: [HTTP2Client] = []
     /// One for each key, however many routes use it.
     private var tokens: [APNsProviderToken] = []
     /// Which token a route uses.
     private let tokenOfRoute: [Int]
+    private var sharedFields: [APNsSharedFields]
     private var circuits: APNsCircuits
     private var suspicions: [APNsSuspicion]
 
@@ -89,27 +115,23 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
     ) throws {
         self.loop = loop
         self.routes = routes
+        environments = routes.map(\.environment)
+        apps = routes.map(\.apps)
         self.settings = settings
         self.observe = observe
         circuits = APNsCircuits(pause: settings.probeAfter.wholeMilliseconds)
         suspicions = routes.map { _ in APNsSuspicion() }
+        sharedFields = routes.map { _ in APNsSharedFields() }
         let keys = routes.map { "\($0.key.team) \($0.key.id)" }
         let different = Set(keys).sorted()
         tokenOfRoute = keys.map { different.firstIndex(of: $0) ?? 0 }
         tokens = different.compactMap { keys.firstIndex(of: $0) }.map { APNsProviderToken(make: routes[$0].key.token) }
-        let listener = Listener()
-        clients = try routes.enumerated().map { index, route in
-            try HTTP2Client(configuration: route.server, loop: loop, proves: Self.proves) { event in
-                listener.gateway?.happened(event, index)
+        // Not weak, which would make counting the references to a gateway slow: clients do not outlive it.
+        clients = try routes.enumerated().map { [unowned self] index, route in
+            try HTTP2Client(configuration: route.server, loop: loop, proves: Self.proves) { [unowned self] event in
+                happened(event, index)
             }
         }
-        listener.gateway = self
-    }
-
-    /// Hears of connections for a gateway that is not there yet when its clients are made.
-    private final class Listener: @unchecked Sendable {
-        // Unchecked because it is set before anything can be heard, and then only read.
-        weak var gateway: APNsGateway?
     }
 
     /// Whether an answer shows that Apple took the key. Only then does it allow more than one request at a time.
@@ -123,27 +145,55 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
     // MARK: Sending
 
     package func send(_ message: PushMessage, to address: PushAddress) async -> Verdict {
-        await withCheckedContinuation { sender in
+        await withUnsafeContinuation { send(message, to: address, .resume($0)) }
+    }
+
+    /// The same for those who send very many and need no task for each. `then` is called on the loop, or before this returns
+    /// when the verdict is known at once; it must not block.
+    package func send(
+        _ message: PushMessage, to address: PushAddress, then: @escaping @Sendable (Verdict) -> Void
+    ) {
+        send(message, to: address, .call(then))
+    }
+
+    private func send(_ message: PushMessage, to address: PushAddress, _ then: Then) {
+        switch delivery(of: message, to: address, then) {
+        case .failure(let refusal):
+            switch then {
+            case .resume(let continuation): continuation.resume(returning: refusal.verdict)
+            case .call(let closure): closure(refusal.verdict)
+            }
+        case .success(let delivery):
             if loop.isOnLoop {
-                send(message, to: address) { sender.resume(returning: $0) }
+                begin(delivery)
             } else {
-                loop.execute { self.send(message, to: address) { sender.resume(returning: $0) } }
+                loop.execute { self.begin(delivery) }
             }
         }
     }
 
-    /// The same for those who are on the loop; `then` is called there, perhaps before this returns.
-    package func send(_ message: PushMessage, to address: PushAddress, then: @escaping (Verdict) -> Void) {
-        guard Self.isToken(address.token) else { return then(.gone(since: nil, reason: "BadDeviceToken")) }
-        guard UUIDText.isOne(message.id) else { return then(.refused(reason: "BadMessageId", fault: .message)) }
-        guard let payload = try? APNsPayload(message) else {
-            return then(.refused(reason: "PayloadTooLarge", fault: .message))
-        }
+    private struct Refusal: Error {
+        let verdict: Verdict
+    }
+
+    /// Whatever can be known before sending. Any thread.
+    private func delivery(
+        of message: PushMessage, to address: PushAddress, _ then: Then
+    ) -> Result<Delivery, Refusal> {
+        func refused(_ verdict: Verdict) -> Result<Delivery, Refusal> { .failure(Refusal(verdict: verdict)) }
+        guard Self.isToken(address.token) else { return refused(.gone(since: nil, reason: "BadDeviceToken")) }
+        guard UUIDText.isOne(message.id) else { return refused(.refused(reason: "BadMessageId", fault: .message)) }
         guard let route = route(to: address.app, in: address.environment) else {
             let environment = address.environment.rawValue
-            return then(.held(reason: "no key for \(address.app) in the \(environment) environment"))
+            return refused(.held(reason: "no key for \(address.app) in the \(environment) environment"))
         }
-        begin(Delivery(message, payload: payload, to: address, route: route, then: then))
+        guard let request = HTTP2ClientRequest.push(message, token: address.token) else {
+            return refused(.refused(reason: "PayloadTooLarge", fault: .message))
+        }
+        return .success(
+            Delivery(
+                id: message.id, kind: message.kind, priority: message.priority, address: address, request: request,
+                by: self, route: route, then: then))
     }
 
     /// Opens every way again, after the configuration was repaired.
@@ -165,7 +215,10 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
     }
 
     private func route(to app: String, in environment: PushAddress.Environment) -> Int? {
-        routes.firstIndex { $0.environment == environment && $0.apps.contains(app) }
+        for index in routes.indices where environments[index] == environment && apps[index].contains(app) {
+            return index
+        }
+        return nil
     }
 
     /// Hexadecimal digits of whole bytes, as many as a path may hold.
@@ -174,12 +227,10 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
         return token.withUTF8 { bytes in
             guard !bytes.isEmpty, bytes.count.isMultiple(of: 2), bytes.count <= 2048 else { return false }
             for byte in bytes {
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-                    UInt8(ascii: "A")...UInt8(ascii: "F"):
-                    continue
-                default: return false
-                }
+                let isDigit = byte &- UInt8(ascii: "0") < 10
+                // The bit that tells small letters from capitals.
+                let isLetter = (byte | 0x20) &- UInt8(ascii: "a") < 6
+                if !isDigit && !isLetter { return false }
             }
             return true
         }
@@ -188,6 +239,8 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
     // MARK: One way
 
     private func begin(_ delivery: Delivery) {
+        // Nearly always.
+        if circuits.isEverythingOpen { return transmit(delivery) }
         switch circuits.passage(route: delivery.route, app: delivery.address.app, now: settings.milliseconds()) {
         case .free: transmit(delivery)
         case .closed(let reason): end(delivery, .verdict(.held(reason: reason)))
@@ -210,17 +263,17 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
             circuits.probed(route: delivery.route, app: delivery.address.app, isOpen: isOpen)
         }
         switch attempt {
-        case .verdict(let verdict): delivery.then(verdict)
+        case .verdict(let verdict): delivery.end(verdict)
         case .suspect: tryElsewhere(delivery)
         }
     }
 
     /// Perhaps the token is of the other environment: apps from Xcode have other tokens than those from the store.
     private func tryElsewhere(_ delivery: Delivery) {
-        if delivery.isElsewhere { return delivery.then(.gone(since: nil, reason: "BadDeviceToken")) }
+        if delivery.isElsewhere { return delivery.end(.gone(since: nil, reason: "BadDeviceToken")) }
         let address = delivery.address
         guard !address.isEnvironmentProven, let other = route(to: address.app, in: address.environment.other) else {
-            return delivery.then(.refused(reason: "BadDeviceToken", fault: .device))
+            return delivery.end(.refused(reason: "BadDeviceToken", fault: .device))
         }
         delivery.isElsewhere = true
         delivery.route = other
@@ -230,26 +283,27 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
     private func transmit(_ delivery: Delivery) {
         let token = tokens[tokenOfRoute[delivery.route]].token(at: settings.milliseconds() / 1000)
         delivery.token = token
-        let request = HTTP2ClientRequest(
-            delivery.message, payload: delivery.payload, token: delivery.address.token, app: delivery.address.app,
-            providerToken: token)
-        clients[delivery.route].send(request) { [self] outcome in
-            switch outcome {
-            case .answer(let answer): answered(delivery, answer)
-            case .notProcessed(let reason):
-                if let doubt = delivery.doubt {
-                    end(delivery, .verdict(.unknown(reason: doubt.description)))
-                } else {
-                    end(delivery, .verdict(verdict(on: reason, delivery)))
-                }
-            case .unknown(let doubt):
-                delivery.doubt = doubt
-                guard delivery.resends < settings.resends else {
-                    return end(delivery, .verdict(.unknown(reason: doubt.description)))
-                }
-                delivery.resends += 1
-                transmit(delivery)
+        delivery.request.shared = sharedFields[delivery.route].fields(
+            app: delivery.address.app, kind: delivery.kind, priority: delivery.priority, providerToken: token)
+        clients[delivery.route].send(delivery)
+    }
+
+    private func requestEnded(_ delivery: Delivery, _ outcome: HTTP2Outcome) {
+        switch outcome {
+        case .answer(let answer): answered(delivery, answer)
+        case .notProcessed(let reason):
+            if let doubt = delivery.doubt {
+                end(delivery, .verdict(.unknown(reason: doubt.description)))
+            } else {
+                end(delivery, .verdict(verdict(on: reason, delivery)))
             }
+        case .unknown(let doubt):
+            delivery.doubt = doubt
+            guard delivery.resends < settings.resends else {
+                return end(delivery, .verdict(.unknown(reason: doubt.description)))
+            }
+            delivery.resends += 1
+            transmit(delivery)
         }
     }
 
@@ -280,8 +334,9 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
         switch reaction {
         case .accepted:
             let acceptance = Verdict.Acceptance(
-                id: raw.headers["apns-id"] ?? delivery.message.id, uniqueID: raw.headers["apns-unique-id"],
-                environment: routes[delivery.route].environment, isResent: delivery.resends > 0)
+                id: raw.headers.has("apns-id", delivery.id) ? delivery.id : raw.headers["apns-id"] ?? delivery.id,
+                uniqueID: raw.headers["apns-unique-id"],
+                environment: environments[delivery.route], isResent: delivery.resends > 0)
             end(delivery, .verdict(.accepted(acceptance)))
         case .tokenIsDead:
             // Without the time a registration from now on must still count.
@@ -350,7 +405,7 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
 
     private func alarm(_ reason: String, _ delivery: Delivery) {
         let route = routes[delivery.route].description
-        observe(.alarm(reason: reason, message: delivery.message.id, route: route))
+        observe(.alarm(reason: reason, message: delivery.id, route: route))
     }
 
     private func happened(_ event: HTTP2Client.Event, _ route: Int) {

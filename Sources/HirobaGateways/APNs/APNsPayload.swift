@@ -13,23 +13,33 @@ package struct APNsPayload: Sendable, Hashable {
     /// The body is cut first, then the subtitle, then the title: at the end of a character as people see it, with an
     /// ellipsis.
     package init(_ message: PushMessage) throws(TooLarge) {
+        var bytes: [UInt8] = []
+        isCut = try Self.append(message, to: &bytes)
+        self.bytes = bytes
+    }
+
+    /// Appends the payload to what is there.
+    /// - Returns: whether a text was cut.
+    static func append(_ message: PushMessage, to bytes: inout [UInt8]) throws(TooLarge) -> Bool {
+        let start = bytes.count
+        write(message, to: &bytes)
+        guard bytes.count - start > message.kind.mostPayload else { return false }
+        bytes.removeSubrange(start...)
+        write(try cut(message), to: &bytes)
+        return true
+    }
+
+    private static func cut(_ message: PushMessage) throws(TooLarge) -> PushMessage {
         let most = message.kind.mostPayload
-        var bytes = Self.bytes(of: message)
-        guard bytes.count > most else {
-            self.bytes = bytes
-            isCut = false
-            return
-        }
         var message = message
         for text in [\PushMessage.body, \.subtitle, \.title] {
             guard let whole = message[keyPath: text] else { continue }
-            message[keyPath: text] = Self.ellipsis
-            bytes = Self.bytes(of: message)
+            message[keyPath: text] = ellipsis
+            var bytes: [UInt8] = []
+            write(message, to: &bytes)
             guard bytes.count <= most else { continue }
-            message[keyPath: text] = Self.cut(whole, to: most - bytes.count)
-            self.bytes = Self.bytes(of: message)
-            isCut = true
-            return
+            message[keyPath: text] = cut(whole, to: most - bytes.count)
+            return message
         }
         throw TooLarge()
     }
@@ -50,61 +60,68 @@ package struct APNsPayload: Sendable, Hashable {
         return text[..<end] + ellipsis
     }
 
-    private static func bytes(of message: PushMessage) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.bytes.reserveCapacity(512)
+    private static func write(_ message: PushMessage, to bytes: inout [UInt8]) {
+        var writer = JSONWriter(bytes)
+        // So that there is one owner, and nothing is copied.
+        bytes = []
         writer.beginObject()
-        writer.name("aps")
+        writer.begin(#""aps":"#)
         writer.beginObject()
         switch message.kind {
         case .alert: writeAlert(message, &writer)
         case .background:
-            writer.name("content-available")
+            writer.begin(#""content-available":"#)
             writer.integer(1)
         case .voip: break
         }
         writer.endObject()
         // Whatever is not Apple's stands beside `aps`: inside it is ignored.
-        writer.member("link", message.link)
-        writer.member("picture", message.picture)
-        for member in message.data where !reserved.contains(member.name) {
+        writer.member(#""link":"#, message.link)
+        writer.member(#""picture":"#, message.picture)
+        for member in message.data where !isReserved(member.name) {
             writer.name(member.name)
             writer.value(member.value)
         }
         writer.endObject()
-        return writer.bytes
+        bytes = writer.bytes
     }
 
-    private static let reserved: Set<String> = ["aps", "link", "picture"]
+    private static func isReserved(_ name: String) -> Bool { name == "aps" || name == "link" || name == "picture" }
 
     private static func writeAlert(_ message: PushMessage, _ writer: inout JSONWriter) {
         if message.title != nil || message.subtitle != nil || message.body != nil {
-            writer.name("alert")
+            writer.begin(#""alert":"#)
             writer.beginObject()
-            writer.member("title", message.title)
-            writer.member("subtitle", message.subtitle)
-            writer.member("body", message.body)
+            writer.member(#""title":"#, message.title)
+            writer.member(#""subtitle":"#, message.subtitle)
+            writer.member(#""body":"#, message.body)
             writer.endObject()
         }
         if let badge = message.badge {
-            writer.name("badge")
+            writer.begin(#""badge":"#)
             writer.integer(badge)
         }
-        writer.member("sound", message.sound)
-        writer.member("thread-id", message.thread)
-        writer.member("category", message.category)
+        writer.member(#""sound":"#, message.sound)
+        writer.member(#""thread-id":"#, message.thread)
+        writer.member(#""category":"#, message.category)
         if message.picture != nil {
             // Lets the app's service extension fetch the picture before the notification is shown.
-            writer.name("mutable-content")
+            writer.begin(#""mutable-content":"#)
             writer.integer(1)
         }
     }
 }
 
 extension JSONWriter {
+    /// Begins a member whose name is quoted already.
+    fileprivate mutating func begin(_ name: String) {
+        if bytes.last != UInt8(ascii: "{") { bytes.append(UInt8(ascii: ",")) }
+        bytes.append(contentsOf: name.utf8)
+    }
+
     fileprivate mutating func member(_ name: String, _ value: String?) {
         guard let value else { return }
-        self.name(name)
+        begin(name)
         string(value)
     }
 }

@@ -61,15 +61,53 @@ extension PushMessage {
 
 extension HTTP2ClientRequest {
     /// What differs with each push is a literal: Apple's table for fields is small, and what is the same every time shall
-    /// stay in it.
-    init(_ message: PushMessage, payload: APNsPayload, token: String, app: String, providerToken: String) {
-        self.init(.post, path: "/3/device/" + token, body: payload.bytes)
-        add("authorization", "bearer " + providerToken)
-        add("apns-topic", app + message.kind.topicSuffix)
-        add("apns-push-type", message.kind.pushType)
-        add("apns-priority", message.priority)
-        add("apns-id", message.id, .literal)
-        if let expiration = message.expiration { add("apns-expiration", expiration, .literal) }
-        if let collapseID = message.collapseID { add("apns-collapse-id", collapseID, .literal) }
+    /// stay in it. That is in the shared fields, which are still to be set.
+    /// - Returns: `nil` when the message is too large even without its texts.
+    static func push(_ message: PushMessage, token: String) -> HTTP2ClientRequest? {
+        var request = HTTP2ClientRequest(.post, path: "/3/device/", token, capacity: 640)
+        request.add("apns-id", message.id, .literal)
+        if let expiration = message.expiration { request.add("apns-expiration", expiration, .literal) }
+        if let collapseID = message.collapseID { request.add("apns-collapse-id", collapseID, .literal) }
+        var bytes = request.takeBytes()
+        do {
+            _ = try APNsPayload.append(message, to: &bytes)
+        } catch {
+            return nil
+        }
+        request.setBody(bytes)
+        return request
+    }
+}
+
+/// The fields that all pushes of one kind to one app have in common, as long as the provider token lasts.
+struct APNsSharedFields {
+    private struct Entry {
+        let app: String
+        let kind: PushMessage.Kind
+        let priority: String
+        let fields: HTTP2SharedFields
+    }
+
+    private static let most = 32
+
+    private var providerToken = ""
+    private var entries: [Entry] = []
+
+    mutating func fields(
+        app: String, kind: PushMessage.Kind, priority: String, providerToken: String
+    ) -> HTTP2SharedFields {
+        if providerToken != self.providerToken || entries.count > Self.most {
+            self.providerToken = providerToken
+            entries = []
+        }
+        for entry in entries where entry.kind == kind && entry.priority == priority && entry.app == app {
+            return entry.fields
+        }
+        let fields = HTTP2SharedFields([
+            ("authorization", "bearer " + providerToken), ("apns-topic", app + kind.topicSuffix),
+            ("apns-push-type", kind.pushType), ("apns-priority", priority),
+        ])
+        entries.append(Entry(app: app, kind: kind, priority: priority, fields: fields))
+        return fields
     }
 }

@@ -45,13 +45,13 @@ package final class HTTP2Client: @unchecked Sendable {
         let host: String
         let port: Int
         let authority: String
-        let origin: HTTP2Origin
+        let origin: HTTP2SharedFields
         let tls: TLSContext?
     }
 
     private enum Place {
         case free(next: Int)
-        case taken(HTTP2ClientRequest, (HTTP2Outcome) -> Void)
+        case taken(any HTTP2ClientSender)
     }
 
     package let loop: EventLoop
@@ -67,7 +67,7 @@ package final class HTTP2Client: @unchecked Sendable {
     private var actions: [HTTP2ClientPool.Action] = []
     private var isPerforming = false
     /// Senders that are held back because the queue is full.
-    private var held = Deque<(HTTP2ClientRequest, (HTTP2Outcome) -> Void)>()
+    private var held = Deque<any HTTP2ClientSender>()
     private var timer: HTTP2ClientTimer?
     private var stopped: [CheckedContinuation<Void, Never>] = []
 
@@ -88,7 +88,7 @@ package final class HTTP2Client: @unchecked Sendable {
         let authority = configuration.port == usualPort ? name : "\(name):\(configuration.port)"
         server = Server(
             host: configuration.host, port: configuration.port, authority: authority,
-            origin: HTTP2Origin(scheme: isClear ? "http" : "https", authority: authority),
+            origin: HTTP2SharedFields([(":scheme", isClear ? "http" : "https"), (":authority", authority)]),
             tls: isClear ? nil : try TLSContext(trusting: configuration.trust))
         self.loop = loop
         self.proves = proves
@@ -101,40 +101,51 @@ package final class HTTP2Client: @unchecked Sendable {
     /// Sends a request and waits for what becomes of it. It ends by itself, at the latest after the times of the rules;
     /// cancelling the task changes nothing. While the queue is full the sender is held back before that.
     package func send(_ request: HTTP2ClientRequest) async -> HTTP2Outcome {
-        await withCheckedContinuation { sender in
-            loop.perform { self.send(request) { sender.resume(returning: $0) } }
+        await withCheckedContinuation { continuation in
+            loop.perform { self.send(WaitingSender(request: request, continuation: continuation)) }
         }
     }
 
-    /// The same for those who are on the loop. `then` is called there, never from within this call but when the client
-    /// takes no requests.
-    package func send(_ request: HTTP2ClientRequest, then: @escaping (HTTP2Outcome) -> Void) {
+    private final class WaitingSender: HTTP2ClientSender {
+        let request: HTTP2ClientRequest
+        private let continuation: CheckedContinuation<HTTP2Outcome, Never>
+
+        init(request: HTTP2ClientRequest, continuation: CheckedContinuation<HTTP2Outcome, Never>) {
+            self.request = request
+            self.continuation = continuation
+        }
+
+        func requestEnded(_ outcome: HTTP2Outcome) { continuation.resume(returning: outcome) }
+    }
+
+    /// The same for those who are on the loop. A client that takes no requests says so from within this call.
+    package func send(_ sender: any HTTP2ClientSender) {
         if pool.isFull, !pool.isStopping {
-            held.append((request, then))
+            held.append(sender)
         } else {
-            submit(request, then)
+            submit(sender)
             perform()
         }
     }
 
-    private func submit(_ request: HTTP2ClientRequest, _ then: @escaping (HTTP2Outcome) -> Void) {
+    private func submit(_ sender: any HTTP2ClientSender) {
         let place: Int
         if firstFree >= 0, case .free(let next) = places[firstFree] {
             place = firstFree
             firstFree = next
-            places[place] = .taken(request, then)
+            places[place] = .taken(sender)
         } else {
             place = places.count
-            places.append(.taken(request, then))
+            places.append(.taken(sender))
         }
         pool.submit(place, now: loop.now)
     }
 
     private func finish(_ place: Int, _ outcome: HTTP2Outcome) {
-        guard case .taken(_, let then) = places[place] else { return }
+        guard case .taken(let sender) = places[place] else { return }
         places[place] = .free(next: firstFree)
         firstFree = place
-        then(outcome)
+        sender.requestEnded(outcome)
     }
 
     /// On the loop. Opens no more streams on the connection that brought an answer, and replaces it.
@@ -182,9 +193,7 @@ package final class HTTP2Client: @unchecked Sendable {
             actions.removeAll(keepingCapacity: true)
             pool.takeActions(into: &actions)
             for action in actions { perform(action) }
-            while !held.isEmpty, !pool.isFull || pool.isStopping, let (request, then) = held.popFirst() {
-                submit(request, then)
-            }
+            while !held.isEmpty, !pool.isFull || pool.isStopping, let sender = held.popFirst() { submit(sender) }
         } while pool.hasActions
         isPerforming = false
         if pool.connectionCount == 0, !stopped.isEmpty {
@@ -200,8 +209,8 @@ package final class HTTP2Client: @unchecked Sendable {
     private func perform(_ action: HTTP2ClientPool.Action) {
         switch action {
         case .open(let place, let number, let stream):
-            guard let connection = connections[number], case .taken(let request, _) = places[place],
-                connection.open(request, as: stream)
+            guard let connection = connections[number], case .taken(let sender) = places[place],
+                connection.open(sender.request, as: stream)
                 // A stream that could not be opened is as good as refused by the server.
             else { return pool.goAway(number, last: stream - 1, now: loop.now) }
         case .finish(let place, let ending):

@@ -31,6 +31,7 @@ final class HTTP2ClientConnection: LoopMember, @unchecked Sendable {
     /// What did not fit into the socket.
     private var pending: [UInt8] = []
     private var isPumpScheduled = false
+    private var events: [HTTP2ClientSession.Event] = []
 
     init(number: Int, server: HTTP2Client.Server, loop: EventLoop, client: HTTP2Client) {
         self.number = number
@@ -167,7 +168,13 @@ final class HTTP2ClientConnection: LoopMember, @unchecked Sendable {
 
     private func tellEvents() {
         guard let session, session.hasEvents else { return }
-        for event in session.takeEvents() { client.happened(event, on: number) }
+        // What is told may lead back here.
+        var taken: [HTTP2ClientSession.Event] = []
+        swap(&taken, &events)
+        session.takeEvents(into: &taken)
+        for event in taken { client.happened(event, on: number) }
+        taken.removeAll(keepingCapacity: true)
+        events = taken
         client.eventsEnd()
     }
 

@@ -43,6 +43,7 @@ struct HTTP2ClientPool {
             case draining
         }
 
+        let number: Int
         var phase = Phase.connecting
         let startedAt: UInt64
         var limit = 0
@@ -74,7 +75,8 @@ struct HTTP2ClientPool {
     let rules: HTTP2ClientRules
     private(set) var actions: [Action] = []
 
-    private var connections: [Int: Connection] = [:]
+    /// By number; they are few.
+    private var connections: [Connection] = []
     private var nextConnection = 0
     private var nextOrder = 0
     private var queue = Deque<Request>()
@@ -99,7 +101,7 @@ struct HTTP2ClientPool {
     var isFull: Bool { queue.count + again.count >= rules.queue }
 
     var connectionCount: Int { connections.count }
-    var openStreams: Int { connections.values.reduce(0) { $0 + $1.streams.count } }
+    var openStreams: Int { connections.reduce(0) { $0 + $1.streams.count } }
     private var waiting: Int { queue.count + again.count }
 
     // MARK: Requests
@@ -119,12 +121,14 @@ struct HTTP2ClientPool {
     ///   before `goOn`, so that whoever gets the answer can stop everything first.
     /// - Returns: whose answer it is; `nil` when nobody waits for it any more.
     mutating func answered(_ number: Int, stream: Int32, proves: Bool, now: UInt64) -> Int? {
-        guard let request = connections[number]?.answered(stream, proves: proves, now: now) else { return nil }
+        guard let index = index(number),
+            let request = connections[index].answered(stream, proves: proves, now: now)
+        else { return nil }
         if proves {
             pause = 0
             pausedUntil = 0
         }
-        endIfDrained(number)
+        endIfDrained(index)
         if proves { dispatch(now) } else { isHeldBack = true }
         return request.number
     }
@@ -137,14 +141,14 @@ struct HTTP2ClientPool {
 
     /// The stream ended without a whole answer.
     mutating func reset(_ number: Int, stream: Int32, code: UInt32, now: UInt64) {
-        guard let request = connections[number]?.streams.take(stream) else { return }
-        connections[number]?.heardAt = now
+        guard let index = index(number), let request = connections[index].streams.take(stream) else { return }
+        connections[index].heardAt = now
         if code == Self.refusedStream {
             sendAgain([request])
         } else {
             finish(request.number, .unknown(.reset(code)))
         }
-        endIfDrained(number)
+        endIfDrained(index)
         dispatch(now)
     }
 
@@ -172,37 +176,38 @@ struct HTTP2ClientPool {
 
     /// Connected, TLS included. The server speaks next.
     mutating func connected(_ number: Int, now: UInt64) {
-        guard connections[number]?.phase == .connecting else { return }
-        connections[number]?.phase = .greeting
-        connections[number]?.heardAt = now
+        guard let index = index(number), connections[index].phase == .connecting else { return }
+        connections[index].phase = .greeting
+        connections[index].heardAt = now
     }
 
     /// SETTINGS: how many streams may be open from now on. Those that are open over the limit stay.
     mutating func limited(_ number: Int, to limit: Int, now: UInt64) {
-        guard let phase = connections[number]?.phase else { return }
-        connections[number]?.limit = min(limit, rules.streams)
-        if phase == .greeting {
-            connections[number]?.phase = .ready
-            connections[number]?.heardAt = now
+        guard let index = index(number) else { return }
+        connections[index].limit = min(limit, rules.streams)
+        if connections[index].phase == .greeting {
+            connections[index].phase = .ready
+            connections[index].heardAt = now
         }
         dispatch(now)
     }
 
     /// GOAWAY: nothing above `last` was or will be processed (RFC 9113 section 6.8).
     mutating func goAway(_ number: Int, last: Int32, now: UInt64) {
-        guard var connection = connections[number] else { return }
-        let lost = connection.streams.take(above: last)
-        connection.phase = .draining
-        connections[number] = connection
-        sendAgain(lost)
-        if !connection.hasAnswered { noteFailure("the server closed the connection before its first answer", now) }
-        endIfDrained(number)
+        guard let index = index(number) else { return }
+        sendAgain(connections[index].streams.take(above: last))
+        connections[index].phase = .draining
+        if !connections[index].hasAnswered {
+            noteFailure("the server closed the connection before its first answer", now)
+        }
+        endIfDrained(index)
         dispatch(now)
     }
 
     /// The connection is gone, or never came to be.
     mutating func lost(_ number: Int, reason: String, now: UInt64) {
-        guard var connection = connections.removeValue(forKey: number) else { return }
+        guard let index = index(number) else { return }
+        var connection = connections.remove(at: index)
         for request in connection.streams.take(above: 0) {
             finish(request.number, .unknown(.connectionLost(reason)))
         }
@@ -213,11 +218,11 @@ struct HTTP2ClientPool {
     /// Opens nothing more on this connection; another takes its place when it is needed. Ignored while it is young:
     /// connecting again and again looks like an attack.
     mutating func retire(_ number: Int, now: UInt64) {
-        guard let connection = connections[number], connection.phase == .ready,
-            now >= connection.startedAt + rules.leastLife
+        guard let index = index(number), connections[index].phase == .ready,
+            now >= connections[index].startedAt + rules.leastLife
         else { return }
-        connections[number]?.phase = .draining
-        endIfDrained(number)
+        connections[index].phase = .draining
+        endIfDrained(index)
         dispatch(now)
     }
 
@@ -231,28 +236,31 @@ struct HTTP2ClientPool {
     mutating func resume() { isSuspended = false }
 
     private mutating func retireAll(_ now: UInt64) {
-        for number in connections.keys.sorted() {
-            switch connections[number]?.phase {
-            case .connecting, .greeting: close(number)
+        for index in connections.indices.reversed() {
+            switch connections[index].phase {
+            case .connecting, .greeting: close(index)
             case .ready:
-                connections[number]?.phase = .draining
-                endIfDrained(number)
-            case .draining, nil: break
+                connections[index].phase = .draining
+                endIfDrained(index)
+            case .draining: break
             }
         }
     }
 
-    private mutating func endIfDrained(_ number: Int) {
-        guard connections[number]?.phase == .draining, connections[number]?.streams.isEmpty == true else { return }
-        close(number)
+    private func index(_ number: Int) -> Int? {
+        for index in connections.indices where connections[index].number == number { return index }
+        return nil
     }
 
-    private mutating func close(_ number: Int) {
-        connections[number] = nil
-        actions.append(.disconnect(number))
+    private mutating func endIfDrained(_ index: Int) {
+        if connections[index].phase == .draining, connections[index].streams.isEmpty { close(index) }
     }
 
-    private var hasUsableConnection: Bool { connections.values.contains { $0.phase != .draining } }
+    private mutating func close(_ index: Int) {
+        actions.append(.disconnect(connections.remove(at: index).number))
+    }
+
+    private var hasUsableConnection: Bool { connections.contains { $0.phase != .draining } }
 
     private mutating func noteFailure(_ reason: String, _ now: UInt64) {
         lastFailure = reason
@@ -268,14 +276,14 @@ struct HTTP2ClientPool {
 
     private mutating func dispatch(_ now: UInt64) {
         if isHeldBack { return }
-        while waiting > 0, let number = roomiest() {
-            guard let request = again.popLast() ?? queue.popFirst() else { break }
-            open(request, on: number, now)
+        while waiting > 0, let index = roomiest(), let request = again.popLast() ?? queue.popFirst() {
+            let stream = connections[index].open(request, now: now, deadline: rules.deadline)
+            actions.append(.open(request: request.number, connection: connections[index].number, stream: stream))
         }
         guard waiting > 0, !isStopping else { return }
         if hasUsableConnection {
             // More connections only when all there are work and are full.
-            let others = connections.values.filter { $0.phase != .draining }
+            let others = connections.filter { $0.phase != .draining }
             guard now >= pausedUntil, others.count < rules.connections,
                 others.allSatisfy({ $0.phase == .ready && isTrusted($0) })
             else { return }
@@ -289,7 +297,7 @@ struct HTTP2ClientPool {
 
     private mutating func connect(_ now: UInt64) {
         nextConnection += 1
-        connections[nextConnection] = Connection(startedAt: now, heardAt: now)
+        connections.append(Connection(number: nextConnection, startedAt: now, heardAt: now))
         actions.append(.connect(nextConnection))
     }
 
@@ -299,31 +307,29 @@ struct HTTP2ClientPool {
 
     private func isTrusted(_ connection: Connection) -> Bool { connection.isProven || !rules.startsWithOne }
 
-    private func room(_ connection: Connection) -> Int {
-        guard connection.phase == .ready else { return 0 }
-        return (isTrusted(connection) ? connection.limit : min(1, connection.limit)) - connection.streams.count
+    /// How many more streams may be opened.
+    private func room(_ index: Int) -> Int {
+        guard connections[index].phase == .ready else { return 0 }
+        let isTrusted = connections[index].isProven || !rules.startsWithOne
+        let limit = isTrusted ? connections[index].limit : min(1, connections[index].limit)
+        return limit - connections[index].streams.count
     }
 
     /// Where the fewest streams are open among those with room.
     private func roomiest() -> Int? {
-        var best: (number: Int, open: Int)?
-        for (number, connection) in connections where room(connection) > 0 {
-            let open = connection.streams.count
-            if best.map({ open < $0.open || open == $0.open && number < $0.number }) ?? true { best = (number, open) }
+        var best: Int?
+        for index in connections.indices where room(index) > 0 {
+            if let other = best, connections[other].streams.count <= connections[index].streams.count { continue }
+            best = index
         }
-        return best?.number
-    }
-
-    private mutating func open(_ request: Request, on number: Int, _ now: UInt64) {
-        guard let stream = connections[number]?.open(request, now: now, deadline: rules.deadline) else { return }
-        actions.append(.open(request: request.number, connection: number, stream: stream))
+        return best
     }
 
     // MARK: Time
 
     /// Does what is due.
     mutating func tick(now: UInt64) {
-        for number in connections.keys.sorted() { tick(number, now) }
+        for number in connections.map(\.number) { tick(number, now) }
         while let first = queue.first, first.since + rules.queueTime <= now {
             _ = queue.popFirst()
             finish(first.number, .notProcessed(.busy))
@@ -332,68 +338,67 @@ struct HTTP2ClientPool {
     }
 
     private mutating func tick(_ number: Int, _ now: UInt64) {
-        guard let connection = connections[number] else { return }
-        switch connection.phase {
+        guard let index = index(number) else { return }
+        switch connections[index].phase {
         case .connecting, .greeting:
-            if connection.startedAt + rules.connectTime <= now {
-                close(number)
+            if connections[index].startedAt + rules.connectTime <= now {
+                close(index)
                 noteFailure("the server did not take the connection in time", now)
             }
             return
         case .ready, .draining: break
         }
-        if let pingedAt = connection.pingedAt, pingedAt + rules.pingTime <= now {
+        if let pingedAt = connections[index].pingedAt, pingedAt + rules.pingTime <= now {
             actions.append(.disconnect(number))
             return lost(number, reason: "the server did not answer a PING", now: now)
         }
-        while let (stream, time) = connections[number]?.streams.first, time <= now,
-            let request = connections[number]?.streams.take(stream)
+        while let (stream, deadline) = connections[index].streams.first, deadline <= now,
+            let request = connections[index].streams.take(stream)
         {
             actions.append(.cancel(connection: number, stream: stream))
             finish(request.number, .unknown(.deadline))
         }
-        if connection.pingedAt == nil, let due = silence(of: connection), due <= now {
-            connections[number]?.pingedAt = now
+        if connections[index].pingedAt == nil, let due = silence(of: index), due <= now {
+            connections[index].pingedAt = now
             actions.append(.ping(number))
         }
-        endIfDrained(number)
+        endIfDrained(index)
     }
 
     /// When a connection has been silent for so long that it must show that it is alive.
-    private func silence(of connection: Connection) -> UInt64? {
-        switch connection.phase {
+    private func silence(of index: Int) -> UInt64? {
+        switch connections[index].phase {
         case .ready, .draining:
-            connection.heardAt + (connection.streams.isEmpty ? rules.idlePing : rules.silence)
+            connections[index].heardAt + (connections[index].streams.isEmpty ? rules.idlePing : rules.silence)
         case .connecting, .greeting: nil
         }
     }
 
     /// The answer to a PING came.
     mutating func pingAnswered(_ number: Int, now: UInt64) {
-        connections[number]?.pingedAt = nil
-        connections[number]?.heardAt = now
+        guard let index = index(number) else { return }
+        connections[index].pingedAt = nil
+        connections[index].heardAt = now
     }
 
     /// When `tick` must be called next; never later than something is due.
     func nextTick() -> UInt64 {
         var next = queue.first.map { $0.since + rules.queueTime } ?? .max
-        for connection in connections.values {
-            switch connection.phase {
-            case .connecting, .greeting: next = min(next, connection.startedAt + rules.connectTime)
-            case .ready, .draining:
-                if let pingedAt = connection.pingedAt {
-                    next = min(next, pingedAt + rules.pingTime)
-                } else if let due = silence(of: connection) {
-                    next = min(next, due)
-                }
+        for index in connections.indices {
+            if let pingedAt = connections[index].pingedAt {
+                next = min(next, pingedAt + rules.pingTime)
+            } else if let due = silence(of: index) {
+                next = min(next, due)
+            } else {
+                next = min(next, connections[index].startedAt + rules.connectTime)
             }
-            if let first = connection.streams.first { next = min(next, first.deadline) }
+            if let first = connections[index].streams.first { next = min(next, first.deadline) }
         }
         return next
     }
 
     /// For tests: a connection that has served a billion requests.
-    mutating func skipStreams(on number: Int, to stream: Int32) { connections[number]?.streams.skip(to: stream) }
+    mutating func skipStreams(on number: Int, to stream: Int32) { connections[number - 1].streams.skip(to: stream) }
 
     // MARK: The end
 
@@ -407,7 +412,7 @@ struct HTTP2ClientPool {
     /// Closes what is left.
     mutating func stopAtOnce(now: UInt64) {
         stop(now: now)
-        for number in connections.keys.sorted() {
+        for number in connections.map(\.number) {
             actions.append(.disconnect(number))
             lost(number, reason: "the client was stopped", now: now)
         }

@@ -1,6 +1,6 @@
 import CNghttp2
 
-/// A request as an HTTP/2 client sends it, with its fields in the form nghttp2 takes: small letters, all in one array.
+/// A request as an HTTP/2 client sends it.
 package struct HTTP2ClientRequest: Sendable {
     /// What field compression makes of a field (RFC 7541).
     package enum Compression: Sendable {
@@ -10,64 +10,115 @@ package struct HTTP2ClientRequest: Sendable {
         case literal
     }
 
+    /// Each field: the length of its name (1 byte), its compression (1), the length of its value (4), name and value. Then
+    /// the body. All in one array, because thousands of requests may wait.
     private var bytes: [UInt8] = []
-    private var fields: [(name: Int, value: Int, compression: Compression)] = []
-    let body: [UInt8]
+    private var bodyStart = 0
+    /// More fields, which other requests have too.
+    package var shared: HTTP2SharedFields?
+
+    private static let prefix = 6
 
     /// - Parameter path: with the query, in ASCII.
-    package init(_ method: HTTPMethod, path: String, body: [UInt8] = []) {
-        self.body = body
-        bytes.reserveCapacity(640)
-        fields.reserveCapacity(10)
+    package init(_ method: HTTPMethod, path: String, _ morePath: String = "", capacity: Int = 256) {
+        bytes.reserveCapacity(capacity)
         add(":method", method.rawValue)
-        add(":path", path, .literal)
+        add(":path", path, morePath, .literal)
     }
 
-    /// Adds a field; the name in small letters (RFC 9113 section 8.2.1).
+    /// Adds a field; the name in small letters (RFC 9113 section 8.2.1) and at most 255 bytes.
     package mutating func add(_ name: String, _ value: String, _ compression: Compression = .indexed) {
-        let start = bytes.count
-        bytes.append(contentsOf: name.utf8)
-        let nameEnd = bytes.count
-        bytes.append(contentsOf: value.utf8)
-        fields.append((nameEnd - start, bytes.count - nameEnd, compression))
+        add(name, value, "", compression)
     }
 
-    /// - Parameter all: where the fields are put, so that its memory can be used again.
+    private mutating func add(_ name: String, _ value: String, _ moreValue: String, _ compression: Compression) {
+        let length = UInt32(value.utf8.count + moreValue.utf8.count)
+        bytes.append(UInt8(name.utf8.count))
+        bytes.append(compression == .indexed ? 0 : 1)
+        for shift: UInt32 in [0, 8, 16, 24] { bytes.append(UInt8(truncatingIfNeeded: length >> shift)) }
+        bytes.append(contentsOf: name.utf8)
+        bytes.append(contentsOf: value.utf8)
+        if !moreValue.isEmpty { bytes.append(contentsOf: moreValue.utf8) }
+        bodyStart = bytes.count
+    }
+
+    /// After the last field was added: gives away what there is, for the body to be appended and given back by `setBody`.
+    package mutating func takeBytes() -> [UInt8] {
+        var taken: [UInt8] = []
+        swap(&taken, &bytes)
+        return taken
+    }
+
+    package mutating func setBody(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    var hasBody: Bool { bytes.count > bodyStart }
+
+    /// Copies what there is of the body from `offset` on, as far as it fits.
+    /// - Returns: how much that was, and whether it was the last.
+    func copyBody(from offset: Int, to buffer: UnsafeMutablePointer<UInt8>, atMost most: Int) -> (Int, isLast: Bool) {
+        let left = bytes.count - bodyStart - offset
+        let count = min(left, most)
+        bytes.withUnsafeBufferPointer { bytes in
+            if let start = bytes.baseAddress { buffer.update(from: start + bodyStart + offset, count: count) }
+        }
+        return (count, count == left)
+    }
+
+    /// The fields in the form nghttp2 takes.
+    /// - Parameter all: where they are put, so that its memory can be used again.
     func withFields<Result>(
-        origin: HTTP2Origin, _ all: inout [nghttp2_nv], _ body: ([nghttp2_nv]) -> Result
+        origin: HTTP2SharedFields, _ all: inout [nghttp2_nv], _ body: ([nghttp2_nv]) -> Result
     ) -> Result {
         bytes.withUnsafeBufferPointer { buffer in
             all.removeAll(keepingCapacity: true)
-            // Scheme and authority are pseudo fields, which come first (RFC 9113 section 8.3).
+            // Pseudo fields come first (RFC 9113 section 8.3): scheme and authority, method and path.
             all.append(contentsOf: origin.fields)
             // nghttp2 only reads; its type says otherwise.
-            guard var next = UnsafeMutablePointer(mutating: buffer.baseAddress) else { return body(all) }
-            for field in fields {
-                let flag = field.compression == .indexed ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX
+            guard let start = UnsafeMutablePointer(mutating: buffer.baseAddress) else { return body(all) }
+            var at = 0
+            var count = 0
+            while at < bodyStart {
+                if count == 2, let shared { all.append(contentsOf: shared.fields) }
+                count += 1
+                let field = start + at
+                let nameLength = Int(field[0])
+                var valueLength = 0
+                for index in (2..<6).reversed() { valueLength = valueLength << 8 | Int(field[index]) }
+                let flag = field[1] == 0 ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX
+                let name = field + Self.prefix
                 all.append(
                     nghttp2_nv(
-                        name: next, value: next + field.name, namelen: field.name, valuelen: field.value,
+                        name: name, value: name + nameLength, namelen: nameLength, valuelen: valueLength,
                         flags: UInt8(flag.rawValue)))
-                next += field.name + field.value
+                at += Self.prefix + nameLength + valueLength
             }
+            if count == 2, let shared { all.append(contentsOf: shared.fields) }
             return body(all)
         }
     }
 }
 
-/// `:scheme` and `:authority`, the same on every request of a client.
-final class HTTP2Origin: @unchecked Sendable {
+/// Whoever sends a request and wants to know what becomes of it.
+package protocol HTTP2ClientSender: AnyObject {
+    /// Does not change until the end.
+    var request: HTTP2ClientRequest { get }
+    /// Called once, on the loop.
+    func requestEnded(_ outcome: HTTP2Outcome)
+}
+
+/// Fields that are the same on many requests, made once and indexed by field compression.
+package final class HTTP2SharedFields: @unchecked Sendable {
     // Unchecked because of the pointers; what they point at never changes.
     fileprivate let fields: [nghttp2_nv]
     private let storage: UnsafeMutableBufferPointer<UInt8>
 
-    init(scheme: String, authority: String) {
-        let texts = [":scheme", scheme, ":authority", authority].map { Array($0.utf8) }
-        storage = .allocate(capacity: texts.reduce(0) { $0 + $1.count })
-        _ = storage.initialize(from: texts.joined())
+    /// Names in small letters.
+    package init(_ fields: [(name: String, value: String)]) {
+        storage = .allocate(capacity: fields.reduce(1) { $0 + $1.name.utf8.count + $1.value.utf8.count })
+        _ = storage.initialize(from: fields.map { Array($0.name.utf8) + Array($0.value.utf8) }.joined())
         var next = storage.baseAddress
-        fields = [0, 2].map { index in
-            let (name, value) = (texts[index].count, texts[index + 1].count)
+        self.fields = fields.map { name, value in
+            let (name, value) = (name.utf8.count, value.utf8.count)
             defer { next = next?.advanced(by: name + value) }
             return nghttp2_nv(
                 name: next, value: next?.advanced(by: name), namelen: name, valuelen: value,

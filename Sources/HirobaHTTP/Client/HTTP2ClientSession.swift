@@ -16,34 +16,28 @@ final class HTTP2ClientSession {
 
     /// A request on its way and its answer as it comes in.
     final class Stream {
-        fileprivate var body: [UInt8] = []
+        fileprivate var request: HTTP2ClientRequest?
         fileprivate var sent = 0
         fileprivate var status = 0
         fileprivate var headers = HTTPHeaders()
-        fileprivate var answer: [UInt8] = []
+        fileprivate var body: [UInt8] = []
         fileprivate var hasEnded = false
 
         fileprivate init() {}
 
-        fileprivate func start(_ body: [UInt8]) {
-            self.body = body
+        /// Begins anew. The memory that the last answer took is used again, if nobody holds it any more.
+        fileprivate func start(_ request: HTTP2ClientRequest) {
+            self.request = request
             sent = 0
             status = 0
+            headers.removeAll()
+            body.removeAll(keepingCapacity: true)
             hasEnded = false
-        }
-
-        /// Hands over what came, and lets go of everything.
-        fileprivate func take() -> (headers: HTTPHeaders, body: [UInt8]) {
-            var taken = (headers: HTTPHeaders(), body: [UInt8]())
-            swap(&taken.headers, &headers)
-            swap(&taken.body, &answer)
-            body = []
-            return taken
         }
     }
 
     private var session: OpaquePointer?
-    private let origin: HTTP2Origin
+    private let origin: HTTP2SharedFields
     private let connection: Int
     /// All that were ever needed at once; they are used again.
     private var streams: [Stream] = []
@@ -54,7 +48,7 @@ final class HTTP2ClientSession {
     private static let mostAnswer = 64 * 1024
     private static let mostFields = 100
 
-    init?(origin: HTTP2Origin, connection: Int) {
+    init?(origin: HTTP2SharedFields, connection: Int) {
         self.origin = origin
         self.connection = connection
         guard let callbacks = Self.makeCallbacks() else { return nil }
@@ -78,10 +72,10 @@ final class HTTP2ClientSession {
     /// - Returns: the number of the stream; `nil` when the session can open none.
     func open(_ request: HTTP2ClientRequest) -> Int32? {
         let stream = freeStreams.popLast() ?? makeStream()
-        stream.start(request.body)
+        stream.start(request)
         let context = Unmanaged.passUnretained(stream).toOpaque()
         let id = request.withFields(origin: origin, &fields) { fields in
-            if request.body.isEmpty {
+            if !request.hasBody {
                 return nghttp2_submit_request(session, nil, fields, fields.count, nil, context)
             }
             var provider = nghttp2_data_provider(
@@ -131,70 +125,71 @@ final class HTTP2ClientSession {
 
     var hasEvents: Bool { !events.isEmpty }
 
-    func takeEvents() -> [Event] {
-        var taken: [Event] = []
-        swap(&taken, &events)
-        return taken
-    }
+    /// Exchanges the events for an empty list, whose memory is used again.
+    func takeEvents(into list: inout [Event]) { swap(&list, &events) }
 
     // MARK: From nghttp2
 
-    private func stream(_ id: Int32) -> Stream? {
-        // Set when the stream is opened; `streams` keeps it alive.
-        nghttp2_session_get_stream_user_data(session, id)
-            .map { Unmanaged<Stream>.fromOpaque($0).takeUnretainedValue() }
+    /// Calls `body` with the stream, if it is open. Nobody counts the reference: `streams` keeps it alive.
+    @inline(__always)
+    private func withStream(_ id: Int32, _ body: (Stream) -> Void) {
+        guard let context = nghttp2_session_get_stream_user_data(session, id) else { return }
+        Unmanaged<Stream>.fromOpaque(context)._withUnsafeGuaranteedRef(body)
     }
 
     private func fieldCame(_ id: Int32, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
-        guard let stream = stream(id) else { return }
-        if name.first == UInt8(ascii: ":") {
-            // An interim answer (1xx) may have come before.
-            if stream.status > 0 { stream.headers = HTTPHeaders() }
-            stream.status = value.reduce(0) { $0 * 10 + Int($1 &- 48) }
-        } else if stream.headers.count < Self.mostFields {
-            stream.headers.add(name: name, value: value)
+        withStream(id) { stream in
+            if name.first == UInt8(ascii: ":") {
+                // An interim answer (1xx) may have come before.
+                stream.headers.removeAll()
+                stream.status = value.reduce(0) { $0 * 10 + Int($1 &- 48) }
+            } else if stream.headers.count < Self.mostFields {
+                stream.headers.add(name: name, value: value)
+            }
         }
     }
 
     private func dataCame(_ id: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
-        guard let stream = stream(id) else { return }
-        let room = Self.mostAnswer - stream.answer.count
-        stream.answer.append(contentsOf: bytes.prefix(max(0, room)))
+        withStream(id) { stream in
+            let room = Self.mostAnswer - stream.body.count
+            stream.body.append(contentsOf: bytes.prefix(max(0, room)))
+        }
     }
 
-    private func frameCame(_ frame: nghttp2_frame) {
-        switch nghttp2_frame_type(UInt32(frame.hd.type)) {
+    private func frameCame(_ pointer: UnsafePointer<nghttp2_frame>) {
+        let head = pointer.pointee.hd
+        switch nghttp2_frame_type(UInt32(head.type)) {
         case NGHTTP2_HEADERS, NGHTTP2_DATA:
-            if UInt32(frame.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0 {
-                stream(frame.hd.stream_id)?.hasEnded = true
+            if UInt32(head.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0 {
+                withStream(head.stream_id) { $0.hasEnded = true }
             }
         case NGHTTP2_SETTINGS:
-            guard UInt32(frame.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 else { return }
+            guard UInt32(head.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 else { return }
             let limit = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
             events.append(.limited(to: Int(limit)))
         case NGHTTP2_GOAWAY:
-            let goAway = frame.goaway
+            let goAway = pointer.pointee.goaway
             let debug = Array(UnsafeBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len))
             events.append(.goAway(last: goAway.last_stream_id, code: goAway.error_code, debug: debug))
         case NGHTTP2_PING:
-            if UInt32(frame.hd.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 { events.append(.pingAnswered) }
+            if UInt32(head.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 { events.append(.pingAnswered) }
         default: break
         }
     }
 
     private func streamClosed(_ id: Int32, _ code: UInt32) {
-        guard let stream = stream(id) else { return }
-        nghttp2_session_set_stream_user_data(session, id, nil)
-        let (headers, body) = stream.take()
-        if stream.hasEnded, stream.status >= 200 {
-            events.append(
-                .answered(
-                    stream: id,
-                    HTTP2Answer(status: stream.status, headers: headers, body: body, connection: connection)))
-        } else {
-            events.append(.reset(stream: id, code: code))
+        withStream(id) { stream in
+            nghttp2_session_set_stream_user_data(session, id, nil)
+            stream.request = nil
+            if stream.hasEnded, stream.status >= 200 {
+                let answer = HTTP2Answer(
+                    status: stream.status, headers: stream.headers, body: stream.body, connection: connection)
+                events.append(.answered(stream: id, answer))
+            } else {
+                events.append(.reset(stream: id, code: code))
+            }
+            freeStreams.append(stream)
         }
-        freeStreams.append(stream)
     }
 
     // MARK: Callbacks
@@ -204,23 +199,24 @@ final class HTTP2ClientSession {
         guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
         nghttp2_session_callbacks_set_on_header_callback(callbacks) {
             _, frame, name, nameLength, value, valueLength, _, context in
-            if let frame {
-                owner(context)?.fieldCame(
+            guard let frame else { return 0 }
+            withOwner(context) {
+                $0.fieldCame(
                     frame.pointee.hd.stream_id, UnsafeBufferPointer(start: name, count: nameLength),
                     UnsafeBufferPointer(start: value, count: valueLength))
             }
             return 0
         }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, id, data, length, context in
-            owner(context)?.dataCame(id, UnsafeBufferPointer(start: data, count: length))
+            withOwner(context) { $0.dataCame(id, UnsafeBufferPointer(start: data, count: length)) }
             return 0
         }
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in
-            if let frame { owner(context)?.frameCame(frame.pointee) }
+            if let frame { withOwner(context) { $0.frameCame(frame) } }
             return 0
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, code, context in
-            owner(context)?.streamClosed(id, code)
+            withOwner(context) { $0.streamClosed(id, code) }
             return 0
         }
         return callbacks
@@ -231,17 +227,18 @@ final class HTTP2ClientSession {
             return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
         let stream = Unmanaged<Stream>.fromOpaque(context).takeUnretainedValue()
-        let count = min(length, stream.body.count - stream.sent)
-        stream.body.withUnsafeBufferPointer { body in
-            if let start = body.baseAddress { buffer.update(from: start + stream.sent, count: count) }
+        guard let (count, isLast) = stream.request?.copyBody(from: stream.sent, to: buffer, atMost: length) else {
+            return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
         stream.sent += count
-        if stream.sent == stream.body.count { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+        if isLast { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
         return count
     }
 }
 
-private func owner(_ context: UnsafeMutableRawPointer?) -> HTTP2ClientSession? {
+@inline(__always)
+private func withOwner(_ context: UnsafeMutableRawPointer?, _ body: (HTTP2ClientSession) -> Void) {
+    guard let context else { return }
     // The session owns the nghttp2 object, so it is alive whenever that calls.
-    context.map { Unmanaged<HTTP2ClientSession>.fromOpaque($0).takeUnretainedValue() }
+    Unmanaged<HTTP2ClientSession>.fromOpaque(context)._withUnsafeGuaranteedRef(body)
 }
