@@ -71,6 +71,21 @@ import Testing
         }
     }
 
+    @Test("what differs with each push does not fill the table of the field compression")
+    func compression() async throws {
+        let server = try ScriptedServer { $0.accept() }
+        try await withGateway(to: server) { gateway in
+            for number in 0..<20 {
+                var message = makeMessage()
+                message.lifetime = .until(1_800_000_000 + Int64(number))
+                message.collapseKey = "topic-\(number)"
+                _ = await gateway.send(message, token: "0a0\(number % 10)")
+            }
+            // :authority, topic, push type and priority. (nghttp2 never indexes an authorization.)
+            #expect(server.connections.first?.tableEntries == 4)
+        }
+    }
+
     @Test("what cannot be sent is known before")
     func refusedHere() async throws {
         let server = try ScriptedServer { $0.accept() }

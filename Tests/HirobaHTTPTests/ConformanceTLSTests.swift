@@ -22,7 +22,7 @@ private actor Programs {
 private func run(_ command: String) async -> (status: Int, output: String) { await Programs().run(command) }
 
 /// A folder with a certificate for `localhost`, gone with the test.
-private final class Certificate: Sendable {
+final class Certificate: Sendable {
     let folder: String
     var files: HTTPServerConfiguration.TLSFiles {
         .init(certificate: "\(folder)/certificate.pem", key: "\(folder)/key.pem")

@@ -175,6 +175,7 @@ final class ScriptedConnection: @unchecked Sendable {
     // MARK: What scripts keep for each connection
 
     private struct Script {
+        var tableEntries = 0
         var count = 0
         var hasChance = false
         var processed: [String] = []
@@ -186,6 +187,9 @@ final class ScriptedConnection: @unchecked Sendable {
     }
 
     private let script = Lock(Script())
+
+    /// How many fields the client has indexed so far (RFC 7541 section 2.3.2).
+    var tableEntries: Int { script.withLock { $0.tableEntries } }
 
     /// How often it was asked.
     func count() -> Int {
@@ -288,6 +292,9 @@ final class ScriptedConnection: @unchecked Sendable {
             }
             if flags & CInt(NGHTTP2_HD_INFLATE_FINAL.rawValue) != 0 {
                 nghttp2_hd_inflate_end_headers(inflater)
+                // The static table has 61.
+                let entries = nghttp2_hd_inflate_get_num_table_entries(inflater) - 61
+                script.withLock { $0.tableEntries = entries }
                 return fields
             }
         }
