@@ -54,12 +54,13 @@ package struct HTTPHeaders: Sendable {
     /// Whether the first field of the name has exactly this value. Cheaper than asking for the value.
     package func has(_ name: String, _ value: String) -> Bool {
         for field in fields where isNamed(field, name) {
-            let start = Int(field.valueStart)
-            var value = value
-            return value.withUTF8 { value in
-                guard Int(field.valueEnd) - start == value.count else { return false }
-                for index in 0..<value.count where bytes[start + index] != value[index] { return false }
-                return true
+            let range = Int(field.valueStart)..<Int(field.valueEnd)
+            guard range.count == value.utf8.count else { return false }
+            return bytes.withUnsafeBufferPointer { bytes in
+                value.utf8.withContiguousStorageIfAvailable { value in
+                    for index in value.indices where bytes[range.lowerBound + index] != value[index] { return false }
+                    return true
+                } ?? value.utf8.elementsEqual(bytes[range])
             }
         }
         return false

@@ -59,5 +59,7 @@ import Testing
         for _ in 0..<380 { #expect(!suspicion.note(isBad: false)) }
         #expect(suspicion.note(isBad: true), "the twentieth of 400")
         #expect(!suspicion.note(isBad: true), "counted anew")
+        for _ in 0..<400 { #expect(!suspicion.note(isBad: false)) }
+        for _ in 0..<19 { #expect(!suspicion.note(isBad: true), "the old ones are forgotten") }
     }
 }

@@ -13,11 +13,17 @@ import Testing
     private final class Token {
         private var token = APNsProviderToken { "made at \($0)" }
 
-        func token(at now: Int64) -> String { token.token(at: now) }
-        func hasExpired(_ text: String, at now: Int64) -> APNsProviderToken.AfterExpiry {
-            token.hasExpired(text, at: now)
+        private var numbers: [String: Int] = [:]
+
+        func token(at now: Int64) -> String {
+            let made = token.token(at: now)
+            numbers[made.text] = made.number
+            return made.text
         }
-        func cameTooSoon(_ text: String, at now: Int64) { token.cameTooSoon(text, at: now) }
+        func hasExpired(_ text: String, at now: Int64) -> APNsProviderToken.AfterExpiry {
+            token.hasExpired(numbers[text] ?? 0, at: now)
+        }
+        func cameTooSoon(_ text: String, at now: Int64) { token.cameTooSoon(numbers[text] ?? 0, at: now) }
     }
 
     @Test("one token serves 45 minutes, and then the next")

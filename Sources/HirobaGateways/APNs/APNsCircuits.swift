@@ -67,24 +67,22 @@ struct APNsCircuits {
 /// How many of the last answers said that the token is bad. A few do; many mean a wrong host or a wrong key, and then the
 /// devices are not to blame.
 struct APNsSuspicion {
-    private static let window = 400
+    /// Bad ones are remembered for so many answers, and until as many more have come.
+    private static let half = 200
     private static let most = 20
 
-    private var answers: [Bool] = []
-    private var next = 0
-    private var bad = 0
+    private var now = (answers: 0, bad: 0)
+    private var badBefore = 0
 
     /// - Returns: whether there are too many. Counting then starts anew.
     mutating func note(isBad: Bool) -> Bool {
-        if isBad { bad += 1 }
-        if answers.count < Self.window {
-            answers.append(isBad)
-        } else {
-            if answers[next] { bad -= 1 }
-            answers[next] = isBad
-            next = (next + 1) % Self.window
+        if now.answers == Self.half {
+            badBefore = now.bad
+            now = (0, 0)
         }
-        guard bad >= Self.most else { return false }
+        now.answers += 1
+        if isBad { now.bad += 1 }
+        guard now.bad + badBefore >= Self.most else { return false }
         self = APNsSuspicion()
         return true
     }

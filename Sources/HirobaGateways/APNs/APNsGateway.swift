@@ -45,7 +45,7 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
         var isElsewhere = false
         /// It finds out whether a way that was closed is open again.
         var isProbe = false
-        var token = ""
+        var tokenNumber = 0
         /// Why it cannot be known what became of the message when it was last sent.
         var doubt: HTTP2Outcome.Doubt?
         var resends = 0
@@ -226,13 +226,15 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
         var token = token
         return token.withUTF8 { bytes in
             guard !bytes.isEmpty, bytes.count.isMultiple(of: 2), bytes.count <= 2048 else { return false }
+            var others: UInt8 = 0
+            // To the end whatever comes: so several are looked at in one step.
             for byte in bytes {
                 let isDigit = byte &- UInt8(ascii: "0") < 10
                 // The bit that tells small letters from capitals.
                 let isLetter = (byte | 0x20) &- UInt8(ascii: "a") < 6
-                if !isDigit && !isLetter { return false }
+                others |= isDigit || isLetter ? 0 : 1
             }
-            return true
+            return others == 0
         }
     }
 
@@ -282,7 +284,7 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
 
     private func transmit(_ delivery: Delivery) {
         let token = tokens[tokenOfRoute[delivery.route]].token(at: settings.milliseconds() / 1000)
-        delivery.token = token
+        delivery.tokenNumber = token.number
         delivery.request.shared = sharedFields[delivery.route].fields(
             app: delivery.address.app, kind: delivery.kind, priority: delivery.priority, providerToken: token)
         clients[delivery.route].send(delivery)
@@ -326,18 +328,15 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
     // MARK: Answers
 
     private func answered(_ delivery: Delivery, _ raw: HTTP2Answer) {
+        // Nearly always.
+        if raw.status == 200 { return accepted(delivery, raw) }
         let answer = APNsAnswer(raw)
         let (reaction, isKnown) = APNsReaction.to(status: answer.status, reason: answer.reason)
         if !isKnown { alarm(answer.description, delivery) }
         note(reaction, delivery.route)
         let reason = answer.reason ?? answer.description
         switch reaction {
-        case .accepted:
-            let acceptance = Verdict.Acceptance(
-                id: raw.headers.has("apns-id", delivery.id) ? delivery.id : raw.headers["apns-id"] ?? delivery.id,
-                uniqueID: raw.headers["apns-unique-id"],
-                environment: environments[delivery.route], isResent: delivery.resends > 0)
-            end(delivery, .verdict(.accepted(acceptance)))
+        case .accepted: accepted(delivery, raw)
         case .tokenIsDead:
             // Without the time a registration from now on must still count.
             let since = answer.timestamp ?? settings.milliseconds()
@@ -350,7 +349,7 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
         case .stop(let what): end(delivery, .verdict(stop(what, reason, delivery)))
         case .refreshProviderToken: refreshToken(delivery)
         case .useProviderTokenBefore:
-            tokens[tokenOfRoute[delivery.route]].cameTooSoon(delivery.token, at: settings.milliseconds() / 1000)
+            tokens[tokenOfRoute[delivery.route]].cameTooSoon(delivery.tokenNumber, at: settings.milliseconds() / 1000)
             end(delivery, .verdict(.retry(after: .seconds(60), of: .route, reason: reason)))
         case .reconnect:
             clients[delivery.route].retire(connection: raw.connection)
@@ -365,10 +364,20 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
         }
     }
 
+    private func accepted(_ delivery: Delivery, _ answer: HTTP2Answer) {
+        note(.accepted, delivery.route)
+        let headers = answer.headers
+        let acceptance = Verdict.Acceptance(
+            id: headers.has("apns-id", delivery.id) ? delivery.id : headers["apns-id"] ?? delivery.id,
+            uniqueID: headers["apns-unique-id"], environment: environments[delivery.route],
+            isResent: delivery.resends > 0)
+        end(delivery, .verdict(.accepted(acceptance)))
+    }
+
     private func refreshToken(_ delivery: Delivery) {
         let now = settings.milliseconds() / 1000
         guard !delivery.hasRefreshed,
-            tokens[tokenOfRoute[delivery.route]].hasExpired(delivery.token, at: now) == .sendAgain
+            tokens[tokenOfRoute[delivery.route]].hasExpired(delivery.tokenNumber, at: now) == .sendAgain
         else { return end(delivery, .verdict(stop(.key, "ExpiredProviderToken: is the clock right?", delivery))) }
         delivery.hasRefreshed = true
         transmit(delivery)

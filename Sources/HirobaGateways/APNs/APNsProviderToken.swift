@@ -36,11 +36,13 @@ package struct APNsKey: Sendable {
 /// One key's provider token: the whole process uses the same, for Apple takes a new one no oftener than every 20 minutes
 /// and none that is older than 60. Times are seconds since 1970.
 struct APNsProviderToken {
-    private struct Made {
+    struct Token: Hashable {
         let text: String
-        let time: Int64
+        /// Which of this key's tokens it is, from 1.
+        let number: Int
+        fileprivate let time: Int64
 
-        func age(at now: Int64) -> Int64 { now - time }
+        fileprivate func age(at now: Int64) -> Int64 { now - time }
     }
 
     /// Between the 20 and the 60 minutes, far from both.
@@ -51,22 +53,23 @@ struct APNsProviderToken {
     static let tolerance: Int64 = 60
 
     private let make: (Int64) -> String
-    private var current: Made?
-    private var before: Made?
+    private var current: Token?
+    private var before: Token?
     /// No new token until then.
     private var heldUntil: Int64 = .min
+    private var count = 0
 
     init(make: @escaping (Int64) -> String) { self.make = make }
 
     /// The token to send with.
-    mutating func token(at now: Int64) -> String {
+    mutating func token(at now: Int64) -> Token {
         guard let current else { return renew(now) }
         let age = current.age(at: now)
         // A clock that went back makes the token one from the future, which Apple refuses in the end.
         if age < -Self.tolerance { return renew(now) }
         if age >= Self.longestLife { return renew(now) }
         if age >= Self.refreshAge, now >= heldUntil { return renew(now) }
-        return current.text
+        return current
     }
 
     enum AfterExpiry {
@@ -76,26 +79,27 @@ struct APNsProviderToken {
         case clockIsWrong
     }
 
-    /// Apple says that `token` has expired. Many requests say so at once; only the first makes a new one.
-    mutating func hasExpired(_ token: String, at now: Int64) -> AfterExpiry {
-        guard let current, current.text == token else { return .sendAgain }
+    /// Apple says that the token with this number has expired. Many requests say so at once; only the first makes a new one.
+    mutating func hasExpired(_ number: Int, at now: Int64) -> AfterExpiry {
+        guard let current, current.number == number else { return .sendAgain }
         if (0..<Self.leastAge).contains(current.age(at: now)) { return .clockIsWrong }
         _ = renew(now)
         return .sendAgain
     }
 
-    /// Apple says that `token` came too soon after another.
-    mutating func cameTooSoon(_ token: String, at now: Int64) {
+    /// Apple says that the token with this number came too soon after another.
+    mutating func cameTooSoon(_ number: Int, at now: Int64) {
         heldUntil = now + Self.leastAge
-        guard let current, current.text == token, let before, before.age(at: now) < Self.longestLife else { return }
+        guard let current, current.number == number, let before, before.age(at: now) < Self.longestLife else { return }
         self.current = before
         self.before = nil
     }
 
-    private mutating func renew(_ now: Int64) -> String {
-        let made = Made(text: make(now), time: now)
+    private mutating func renew(_ now: Int64) -> Token {
+        count += 1
+        let made = Token(text: make(now), number: count, time: now)
         before = current
         current = made
-        return made.text
+        return made
     }
 }

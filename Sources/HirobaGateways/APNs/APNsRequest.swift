@@ -90,21 +90,22 @@ struct APNsSharedFields {
 
     private static let most = 32
 
-    private var providerToken = ""
+    private var tokenNumber = 0
     private var entries: [Entry] = []
 
     mutating func fields(
-        app: String, kind: PushMessage.Kind, priority: String, providerToken: String
+        app: String, kind: PushMessage.Kind, priority: String, providerToken: APNsProviderToken.Token
     ) -> HTTP2SharedFields {
-        if providerToken != self.providerToken || entries.count > Self.most {
-            self.providerToken = providerToken
+        if providerToken.number != tokenNumber || entries.count > Self.most {
+            tokenNumber = providerToken.number
             entries = []
         }
-        for entry in entries where entry.kind == kind && entry.priority == priority && entry.app == app {
-            return entry.fields
+        for index in entries.indices
+        where entries[index].kind == kind && entries[index].priority == priority && entries[index].app == app {
+            return entries[index].fields
         }
         let fields = HTTP2SharedFields([
-            ("authorization", "bearer " + providerToken), ("apns-topic", app + kind.topicSuffix),
+            ("authorization", "bearer " + providerToken.text), ("apns-topic", app + kind.topicSuffix),
             ("apns-push-type", kind.pushType), ("apns-priority", priority),
         ])
         entries.append(Entry(app: app, kind: kind, priority: priority, fields: fields))

@@ -246,9 +246,10 @@ package final class HTTP2Client: @unchecked Sendable {
     func happened(_ event: HTTP2ClientSession.Event, on number: Int) {
         let now = loop.now
         switch event {
-        case .answered(let stream, let answer):
+        case .answered(let id, let stream):
+            let answer = stream.answer(on: number)
             let isProof = proves(answer.status)
-            guard let place = pool.answered(number, stream: stream, proves: isProof, now: now) else { return }
+            guard let place = pool.answered(number, stream: id, proves: isProof, now: now) else { return }
             finish(place, .answer(answer))
             // Whoever got the answer may have stopped everything.
             if !isProof { loop.execute { [self] in goOn() } }

@@ -38,7 +38,7 @@ final class HTTP2ClientConnection: LoopMember, @unchecked Sendable {
         self.loop = loop
         self.server = server
         self.client = client
-        session = HTTP2ClientSession(origin: server.origin, connection: number)
+        session = HTTP2ClientSession(origin: server.origin)
     }
 
     // MARK: Connecting
@@ -172,7 +172,10 @@ final class HTTP2ClientConnection: LoopMember, @unchecked Sendable {
         var taken: [HTTP2ClientSession.Event] = []
         swap(&taken, &events)
         session.takeEvents(into: &taken)
-        for event in taken { client.happened(event, on: number) }
+        for event in taken {
+            client.happened(event, on: number)
+            if case .answered(_, let stream) = event { session.recycle(stream) }
+        }
         taken.removeAll(keepingCapacity: true)
         events = taken
         client.eventsEnd()

@@ -8,7 +8,8 @@ final class HTTP2ClientSession {
     enum Event {
         /// SETTINGS: so many streams may be open.
         case limited(to: Int)
-        case answered(stream: Int32, HTTP2Answer)
+        /// The answer lies in the second; it is to be given back by `recycle`.
+        case answered(stream: Int32, Stream)
         case reset(stream: Int32, code: UInt32)
         case goAway(last: Int32, code: UInt32, debug: [UInt8])
         case pingAnswered
@@ -25,6 +26,10 @@ final class HTTP2ClientSession {
 
         fileprivate init() {}
 
+        func answer(on connection: Int) -> HTTP2Answer {
+            HTTP2Answer(status: status, headers: headers, body: body, connection: connection)
+        }
+
         /// Begins anew. The memory that the last answer took is used again, if nobody holds it any more.
         fileprivate func start(_ request: HTTP2ClientRequest) {
             self.request = request
@@ -38,7 +43,6 @@ final class HTTP2ClientSession {
 
     private var session: OpaquePointer?
     private let origin: HTTP2SharedFields
-    private let connection: Int
     /// All that were ever needed at once; they are used again.
     private var streams: [Stream] = []
     private var freeStreams: [Stream] = []
@@ -48,9 +52,8 @@ final class HTTP2ClientSession {
     private static let mostAnswer = 64 * 1024
     private static let mostFields = 100
 
-    init?(origin: HTTP2SharedFields, connection: Int) {
+    init?(origin: HTTP2SharedFields) {
         self.origin = origin
-        self.connection = connection
         guard let callbacks = Self.makeCallbacks() else { return nil }
         defer { nghttp2_session_callbacks_del(callbacks) }
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -123,6 +126,9 @@ final class HTTP2ClientSession {
         nghttp2_session_mem_recv(session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count) >= 0
     }
 
+    /// The answer in it was told.
+    func recycle(_ stream: Stream) { freeStreams.append(stream) }
+
     var hasEvents: Bool { !events.isEmpty }
 
     /// Exchanges the events for an empty list, whose memory is used again.
@@ -182,13 +188,11 @@ final class HTTP2ClientSession {
             nghttp2_session_set_stream_user_data(session, id, nil)
             stream.request = nil
             if stream.hasEnded, stream.status >= 200 {
-                let answer = HTTP2Answer(
-                    status: stream.status, headers: stream.headers, body: stream.body, connection: connection)
-                events.append(.answered(stream: id, answer))
+                events.append(.answered(stream: id, stream))
             } else {
                 events.append(.reset(stream: id, code: code))
+                freeStreams.append(stream)
             }
-            freeStreams.append(stream)
         }
     }
 
