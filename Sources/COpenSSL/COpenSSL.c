@@ -17,6 +17,20 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
   return SSL_TLSEXT_ERR_OK;
 }
 
+static int choose_http2(SSL *ssl, const unsigned char **out, unsigned char *out_length, const unsigned char *in,
+                        unsigned int in_length, void *unused) {
+  static const unsigned char ours[] = "\x02h2";
+  (void)ssl;
+  (void)unused;
+  unsigned char *chosen;
+  if (SSL_select_next_proto(&chosen, out_length, ours, sizeof ours - 1, in, in_length) != OPENSSL_NPN_NEGOTIATED)
+    return SSL_TLSEXT_ERR_ALERT_FATAL;
+  *out = chosen;
+  return SSL_TLSEXT_ERR_OK;
+}
+
+void copenssl_offer_http2_only(SSL_CTX *ctx) { SSL_CTX_set_alpn_select_cb(ctx, choose_http2, NULL); }
+
 void copenssl_configure_server(SSL_CTX *ctx) {
   SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
   SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);

@@ -8,7 +8,8 @@ extension Connection {
         phase = .http2
         guard
             let session = HTTP2Session(
-                limits: server.limits, writeStall: server.times.writeStall, linger: server.times.linger, now: loop.now)
+                limits: server.limits, firstStreamLimit: server.firstStreamLimit, writeStall: server.times.writeStall,
+                linger: server.times.linger, now: loop.now)
         else { return close() }
         http2 = session
         if isRefused { session.terminate(NGHTTP2_ENHANCE_YOUR_CALM) }
@@ -63,7 +64,7 @@ extension Connection {
         }
     }
 
-    private func pumpNow() {
+    func pumpNow() {
         guard let session = http2, phase == .http2 else { return }
         session.now = loop.now
         while true {

@@ -60,9 +60,14 @@ extension Connection {
             body = HTTPRequestBody(
                 source: HTTP2BodySource(connection: self, stream: stream.id), length: stream.contentLength)
         }
-        return HTTPRequest(
+        var request = HTTPRequest(
             method: HTTPMethod(String(decoding: stream.method, as: UTF8.self)), target: target, headers: stream.headers,
             body: body, peer: peer, isSecure: transport.tls != nil, version: .http2)
+        let handle = self.handle ?? HTTPConnection(self)
+        self.handle = handle
+        request.connection = handle
+        request.stream = stream.id
+        return request
     }
 
     // MARK: Request bodies

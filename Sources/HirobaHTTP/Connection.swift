@@ -65,6 +65,8 @@ actor Connection {
 
     // HTTP/2
     var http2: HTTP2Session?
+    /// What handlers know this connection by; made with the first request.
+    var handle: HTTPConnection?
     /// The loop will send what the session has to say.
     var isPumpScheduled = false
     /// There are no streams, and the idle time runs.
@@ -109,6 +111,7 @@ actor Connection {
         case .failed: close()
         case .done(let isHTTP2):
             deadlines.phase = .max
+            guard isHTTP2 || !server.speaksHTTP2Only else { return close() }
             if isHTTP2 {
                 startHTTP2(with: [])
             } else if isRefused {
@@ -223,6 +226,11 @@ actor Connection {
         exchange.close()
         http2?.connectionClosed()
         http2 = nil
+        if let handle {
+            // The two hold each other while the connection is open.
+            self.handle = nil
+            server.connectionClosed(handle)
+        }
     }
 
     // MARK: Reading

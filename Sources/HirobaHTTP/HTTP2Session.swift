@@ -18,15 +18,17 @@ final class HTTP2Session {
     private var resets: FrameBudget
     private var idleFrames: FrameBudget
     private(set) var isTerminating = false
-    private var hasSentSettings = false
+    /// How many streams the client is told it may have open.
+    private(set) var streamLimit: Int
     let writeStall: UInt64
     /// How long a client may go on sending after its answer is whole.
     private let linger: UInt64
     /// The earliest time since it was last looked at by which such a client is stopped.
     var nextLinger: UInt64 = .max
 
-    init?(limits: HTTPLimits, writeStall: UInt64, linger: UInt64, now: UInt64) {
+    init?(limits: HTTPLimits, firstStreamLimit: Int? = nil, writeStall: UInt64, linger: UInt64, now: UInt64) {
         self.limits = limits
+        streamLimit = min(firstStreamLimit ?? limits.streamsPerConnection, limits.streamsPerConnection)
         self.writeStall = writeStall
         self.linger = linger
         self.now = now
@@ -48,13 +50,18 @@ final class HTTP2Session {
 
     deinit { nghttp2_session_del(session) }
 
+    private func entry(_ id: nghttp2_settings_id, _ value: Int) -> nghttp2_settings_entry {
+        nghttp2_settings_entry(settings_id: Int32(id.rawValue), value: UInt32(clamping: value))
+    }
+
+    /// Twice the most that a client is ever told, see `correctSettings`.
+    private var streamLimitEntry: nghttp2_settings_entry {
+        entry(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streamsPerConnection * 2)
+    }
+
     private func sendSettings() {
-        func entry(_ id: nghttp2_settings_id, _ value: Int) -> nghttp2_settings_entry {
-            nghttp2_settings_entry(settings_id: Int32(id.rawValue), value: UInt32(clamping: value))
-        }
         let entries = [
-            // Twice what the client is told, see `collectOutput`.
-            entry(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streamsPerConnection * 2),
+            streamLimitEntry,
             entry(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits.streamWindow),
             entry(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits.headBytes),
             // RFC 9218 section 2.1: the priorities of RFC 7540 are not used.
@@ -90,19 +97,31 @@ final class HTTP2Session {
             let count = nghttp2_session_mem_send(session, &data)
             guard count > 0 else { return }
             out.append(contentsOf: UnsafeBufferPointer(start: data, count: count))
-            if !hasSentSettings { correctSettings(&out, UnsafeBufferPointer(start: data, count: count)) }
+            correctSettings(&out, UnsafeBufferPointer(start: data, count: count))
         }
     }
 
     /// nghttp2 ends the connection over a stream too many. RFC 9113 section 5.1.2 asks for no more than refusing it, which
-    /// lets the client try again; so nghttp2 counts to twice the limit, and the client is told the limit itself. Ours is
-    /// the first frame and the limit its first entry: 9 bytes of frame header, 2 of the entry's name.
+    /// lets the client try again; so nghttp2 counts to twice the most, and the client is told the limit itself. Where our
+    /// SETTINGS hold it, it is the first entry: 9 bytes of frame header, 2 of the entry's name.
     private func correctSettings(_ out: inout [UInt8], _ frame: UnsafeBufferPointer<UInt8>) {
-        hasSentSettings = true
-        guard frame.count >= 15, frame[3] == UInt8(NGHTTP2_SETTINGS.rawValue) else { return }
+        guard frame.count >= 15, frame[3] == UInt8(NGHTTP2_SETTINGS.rawValue),
+            UInt32(frame[4]) & NGHTTP2_FLAG_ACK.rawValue == 0, frame[9] == 0,
+            frame[10] == UInt8(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue)
+        else { return }
         let start = out.count - frame.count + 11
-        let limit = UInt32(clamping: limits.streamsPerConnection)
+        let limit = UInt32(clamping: streamLimit)
         for index in 0..<4 { out[start + index] = UInt8(truncatingIfNeeded: limit >> UInt32(24 - 8 * index)) }
+    }
+
+    /// - Returns: whether that is another limit than before.
+    func setStreamLimit(_ limit: Int) -> Bool {
+        let limit = max(0, min(limit, limits.streamsPerConnection))
+        guard limit != streamLimit else { return false }
+        streamLimit = limit
+        var entry = streamLimitEntry
+        nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &entry, 1)
+        return true
     }
 
     /// Whether nothing more will be said, by either side.
@@ -114,10 +133,14 @@ final class HTTP2Session {
 
     /// Says GOAWAY and takes no new streams; those there are go on (RFC 9113 section 6.8).
     func beginStopping() {
-        let last = nghttp2_session_get_last_proc_stream_id(session)
-        nghttp2_submit_goaway(
-            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, NGHTTP2_NO_ERROR.rawValue, nil, 0)
+        goAway(lastStream: nil, code: NGHTTP2_NO_ERROR.rawValue, text: [])
         for stream in streams.values where stream.isEndless { stream.task?.cancel() }
+    }
+
+    /// Says GOAWAY; streams up to `lastStream` go on.
+    func goAway(lastStream: Int32?, code: UInt32, text: [UInt8]) {
+        let last = min(lastStream ?? .max, nghttp2_session_get_last_proc_stream_id(session))
+        nghttp2_submit_goaway(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, code, text, text.count)
     }
 
     /// Says GOAWAY and is done.
@@ -202,7 +225,7 @@ final class HTTP2Session {
         headStart = nil
         guard let stream = stream(id), !isTerminating else { return }
         if isRequest {
-            if streams.count > limits.streamsPerConnection {
+            if streams.count > streamLimit {
                 reset(stream, NGHTTP2_REFUSED_STREAM)
             } else {
                 readyStreams.append(stream)

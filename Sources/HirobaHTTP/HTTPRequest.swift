@@ -16,6 +16,10 @@ package struct HTTPRequest: Sendable {
     /// Whether the connection is TLS.
     package var isSecure: Bool
     package var version: Version
+    /// The connection it came on, when that speaks HTTP/2.
+    package var connection: HTTPConnection?
+    /// Its stream of that connection: 1, 3, 5 and so on in the order in which the client began its requests.
+    package var stream: Int32?
 
     /// Where path and query lie in the target's UTF-8.
     let pathStart: Int

@@ -49,7 +49,7 @@ package final class HTTPServer: HTTPServerEngine {
 
     package func reloadCertificates() throws {
         guard let files = configuration.tls else { return }
-        server.replaceTLSContext(try TLSContext(files))
+        server.replaceTLSContext(try TLSContext(files, speaksHTTP2Only: configuration.speaksHTTP2Only))
     }
 
     package func stop(grace: Duration) async {

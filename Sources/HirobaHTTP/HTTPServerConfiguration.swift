@@ -29,6 +29,13 @@ package struct HTTPServerConfiguration: Sendable {
     package var limits: HTTPLimits
     /// The Server field; `nil` sends none.
     package var serverName: String?
+    /// Refuses TLS clients that do not choose `h2` (ALPN) in the handshake.
+    package var speaksHTTP2Only = false
+    /// How many streams a client of HTTP/2 may open at first, if that is less than `HTTPLimits.streamsPerConnection`.
+    /// `HTTPConnection.setStreamLimit` moves it.
+    package var firstStreamLimit: Int?
+    /// Called on a loop when an HTTP/2 connection that brought a request is gone; it must not block.
+    package var connectionClosed: @Sendable (HTTPConnection) -> Void = { _ in }
     /// Called on a loop; it must not block.
     package var observe: @Sendable (Event) -> Void
 

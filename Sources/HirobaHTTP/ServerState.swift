@@ -10,6 +10,9 @@ final class ServerState: Sendable {
     let serverField: [UInt8]
     let serverName: String?
     let observe: @Sendable (HTTPServerConfiguration.Event) -> Void
+    let connectionClosed: @Sendable (HTTPConnection) -> Void
+    let speaksHTTP2Only: Bool
+    let firstStreamLimit: Int?
     let addresses: AddressBook
     private let tls: Lock<TLSContext?>
     private let stopping = Atomic(false)
@@ -42,8 +45,11 @@ final class ServerState: Sendable {
         serverName = named["Server"]
         serverField = Array(named.map { "\($0.name): \($0.value)\r\n" }.joined().utf8)
         observe = configuration.observe
+        connectionClosed = configuration.connectionClosed
+        speaksHTTP2Only = configuration.speaksHTTP2Only
+        firstStreamLimit = configuration.firstStreamLimit
         addresses = AddressBook(limits: limits)
-        tls = Lock(try configuration.tls.map(TLSContext.init))
+        tls = Lock(try configuration.tls.map { try TLSContext($0, speaksHTTP2Only: configuration.speaksHTTP2Only) })
     }
 
     /// Connections handed over between loops may still arrive when the listener is closed.

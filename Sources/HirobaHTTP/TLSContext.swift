@@ -5,10 +5,11 @@ final class TLSContext: @unchecked Sendable {
     // Unchecked because OpenSSL itself locks an SSL_CTX that is no longer being set up.
     let pointer: OpaquePointer
 
-    init(_ files: HTTPServerConfiguration.TLSFiles) throws {
+    init(_ files: HTTPServerConfiguration.TLSFiles, speaksHTTP2Only: Bool = false) throws {
         guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw HTTPServerError("TLS cannot be set up") }
         self.pointer = pointer
         copenssl_configure_server(pointer)
+        if speaksHTTP2Only { copenssl_offer_http2_only(pointer) }
         guard SSL_CTX_use_certificate_chain_file(pointer, files.certificate) == 1 else {
             throw HTTPServerError("the certificate \(files.certificate) cannot be used: \(Self.lastError())")
         }

@@ -105,6 +105,19 @@ extension Conformance {
             }
         }
 
+        @Test("where only HTTP/2 is spoken, whoever does not choose it gets no handshake")
+        func http2Only() async throws {
+            let certificate = try await Certificate(name: "first")
+            var configuration = HTTPServerConfiguration(host: "127.0.0.1", port: 0, tls: certificate.files, loops: 1)
+            configuration.speaksHTTP2Only = true
+            let server = try HTTPServer(configuration: configuration, handler: echo)
+            let address = "https://127.0.0.1:\(try await server.start().port)/a"
+            #expect(await run("curl -sS --insecure --http2 \(address)").output == "GET /a ")
+            #expect(await run("curl -sS --insecure --http1.1 \(address)").status != 0)
+            #expect(await run("curl -sS --insecure --no-alpn \(address)").status != 0)
+            await server.stop(grace: .zero)
+        }
+
         @Test("large bodies go both ways by TLS, by either version", arguments: Engine.allCases)
         func large(engine: Engine) async throws {
             let certificate = try await Certificate(name: "large")

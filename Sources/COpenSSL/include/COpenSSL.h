@@ -18,3 +18,5 @@ void copenssl_configure_client(SSL_CTX *ctx);
 /// Names the server one wants to talk to (SNI) and demands a certificate for it. An IP address is only demanded.
 /// 1 is success.
 int copenssl_expect_server(SSL *ssl, const char *host);
+/// ALPN with h2 alone, after `copenssl_configure_server`.
+void copenssl_offer_http2_only(SSL_CTX *ctx);
