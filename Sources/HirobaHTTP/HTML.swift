@@ -393,6 +393,9 @@ extension HTML {
     package static func summary(_ attributes: Attribute..., @Builder content: Content = { .empty }) -> HTML {
         make("summary", attributes, content)
     }
+    package static func iframe(_ attributes: Attribute..., @Builder content: Content = { .empty }) -> HTML {
+        make("iframe", attributes, content)
+    }
     package static func title(_ text: String) -> HTML { make("title", []) { HTML(text: text) } }
     package static func meta(_ attributes: Attribute...) -> HTML { makeVoid("meta", attributes) }
     package static func link(_ attributes: Attribute...) -> HTML { makeVoid("link", attributes) }
