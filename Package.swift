@@ -56,8 +56,15 @@ let package = Package(
                 "HirobaThreads", "CWebFiles",
             ],
             swiftSettings: common),
+        .target(
+            name: "HirobaSimulator",
+            dependencies: [
+                "HirobaJSON", "HirobaHTTP", "HirobaCrypto", "HirobaThreads", "CSimulatorFiles", "COpenSSL", "CLinux",
+            ],
+            swiftSettings: common),
         .executableTarget(
-            name: "hiroba", dependencies: ["HirobaServer", "HirobaThreads", "CLinux"], swiftSettings: common),
+            name: "hiroba", dependencies: ["HirobaServer", "HirobaSimulator", "HirobaThreads", "CLinux"],
+            swiftSettings: common),
         .executableTarget(
             name: "hiroba-thumbnailer", dependencies: ["HirobaPictures", "CVips", "CLinux"], swiftSettings: common),
 
@@ -73,6 +80,7 @@ let package = Package(
             name: "CVips",
             linkerSettings: [.linkedLibrary("vips"), .linkedLibrary("gobject-2.0"), .linkedLibrary("glib-2.0")]),
         .target(name: "CWebFiles", exclude: ["pictures", "site"]),
+        .target(name: "CSimulatorFiles", exclude: ["web"]),
 
         // The typed client on a foreign API.
         .target(
@@ -129,6 +137,12 @@ let package = Package(
         .executableTarget(
             name: "apns-bench",
             dependencies: ["HirobaGateways", "HirobaCore", "HirobaHTTP", "HirobaCrypto", "HirobaJSON"], path: "Bench/APNs",
+            swiftSettings: common),
+        .testTarget(
+            name: "HirobaSimulatorTests",
+            dependencies: [
+                "HirobaSimulator", "HirobaHTTP", "HirobaJSON", "HirobaCrypto", "HirobaThreads", "TestSupport",
+            ],
             swiftSettings: common),
         // The writing program of Tests/Durability.
         .executableTarget(

@@ -1,5 +1,6 @@
 import Glibc
 import HirobaServer
+import HirobaSimulator
 
 // First of all: from here on a signal is a wish and not the end.
 let signals = Signals.stream()
@@ -11,6 +12,15 @@ while let text = entry.pointee {
     if parts.count == 2 { environment[String(parts[0])] = String(parts[1]) }
     entry += 1
 }
-let code = await Program.run(
-    arguments: Array(CommandLine.arguments.dropFirst()), environment: environment, signals: signals)
+let arguments = Array(CommandLine.arguments.dropFirst())
+// The stand-in for APNs shares nothing with the server but the program it comes in.
+if arguments.first == "phones" {
+    let code = await PhonesProgram.run(
+        arguments: Array(arguments.dropFirst()), environment: environment, signals: signals
+    ) { text, isComplaint in
+        Program.write(text, isComplaint ? .complaints : .output)
+    }
+    exit(code)
+}
+let code = await Program.run(arguments: arguments, environment: environment, signals: signals)
 exit(code.rawValue)

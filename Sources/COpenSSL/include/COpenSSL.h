@@ -20,3 +20,8 @@ void copenssl_configure_client(SSL_CTX *ctx);
 int copenssl_expect_server(SSL *ssl, const char *host);
 /// ALPN with h2 alone, after `copenssl_configure_server`.
 void copenssl_offer_http2_only(SSL_CTX *ctx);
+
+/// A certificate in PEM, to be freed, or NULL. Without an issuer it is an authority that signs itself; otherwise
+/// `alternative_names` is what it stands for, such as `DNS:localhost,IP:127.0.0.1`.
+char *copenssl_make_certificate(const char *key_pem, const char *common_name, const char *alternative_names,
+                                const char *issuer_key_pem, const char *issuer_pem, int days);
