@@ -102,8 +102,9 @@ extension HTML {
                 }
             }
             div(.class("controls"), .role("group"), .aria("aria-label", texts.controls(phone.name))) {
-                for app in phone.apps { appControls(context, phone, app) }
+                for app in phone.apps where app.isInstalled { appControls(context, phone, app) }
                 deviceControls(context, phone)
+                for app in phone.apps { moreControls(context, phone, app) }
             }
         }
     }
@@ -175,6 +176,7 @@ extension HTML {
                 summary(.class("stack")) {
                     div(.class("notice-card")) { card(context, group.app, newest) }
                     span(.class("stack-more")) { context.texts.more(group.notifications.count - 1) }
+                    span(.class("stack-less")) { context.texts.less }
                 }
                 ul(.class("group-list")) {
                     for one in group.notifications { notice(context, phone, group.app, one) }
@@ -340,19 +342,24 @@ extension HTML {
     private static func appControls(_ context: PhonesContext, _ phone: Phone, _ app: InstalledApp) -> HTML {
         let texts = context.texts
         return HTML {
-            if app.isInstalled {
-                choice(
-                    context, phone, "state", label: phone.apps.count > 1 ? app.name : texts.app, bundle: app.bundle,
-                    [("foreground", texts.inFront), ("background", texts.behind), ("killed", texts.killed)],
-                    chosen: app.state.rawValue)
-                choice(
-                    context, phone, "permission", label: texts.permission, bundle: app.bundle,
-                    [("granted", texts.allowed), ("denied", texts.denied), ("notAsked", texts.notAsked)],
-                    chosen: app.permission.rawValue)
-            }
+            choice(
+                context, phone, "state", label: phone.apps.count > 1 ? app.name : texts.app, bundle: app.bundle,
+                [("foreground", texts.inFront), ("background", texts.behind), ("killed", texts.killed)],
+                chosen: app.state.rawValue)
+            choice(
+                context, phone, "permission", label: texts.permission, bundle: app.bundle,
+                [("granted", texts.allowed), ("denied", texts.denied), ("notAsked", texts.notAsked)],
+                chosen: app.permission.rawValue)
+        }
+    }
+
+    /// What is seldom needed.
+    private static func moreControls(_ context: PhonesContext, _ phone: Phone, _ app: InstalledApp) -> HTML {
+        let texts = context.texts
+        return HTML {
             if app.held != nil { p(.class("held")) { texts.held } }
             details(.class("more"), .data("data-key", "more-\(app.bundle)")) {
-                summary { texts.moreSettings }
+                summary { phone.apps.count > 1 ? "\(texts.moreSettings): \(app.name)" : texts.moreSettings }
                 if app.isInstalled {
                     choice(
                         context, phone, "shows-in-front", label: texts.inFrontBanner, bundle: app.bundle,
@@ -424,6 +431,7 @@ extension HTML {
                         strong { delivery.title ?? delivery.body ?? texts.withoutTitle }
                         span(.class("delivery-phone")) { name }
                         span(.class("delivery-why")) { texts.sentence(outcome, name) }
+                        if !delivery.findings.isEmpty { span(.class("delivery-findings")) { texts.findings } }
                     }
                     moment(context, delivery.moments.first?.time ?? context.now)
                 }
@@ -468,9 +476,9 @@ extension HTML {
 
     /// How it looks: good, waiting, or a reason to look closer.
     private static func tone(of delivery: Delivery) -> String {
-        if !delivery.findings.isEmpty { return "bad" }
         switch delivery.outcome {
         case .refused: return "bad"
+        case .shown, .replaced: return delivery.findings.isEmpty ? "good" : "warning"
         case .discarded, .expired, .overwritten, .pictureMissing: return "warning"
         case .stored, .held, .accepted: return "waiting"
         default: return "good"

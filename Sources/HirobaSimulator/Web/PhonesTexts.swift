@@ -18,6 +18,7 @@ struct PhonesTexts: Sendable {
     let hoursAgo: String
     let nothingNew: String
     let more: @Sendable (Int) -> String
+    let less: String
     let dismiss: @Sendable (String) -> String
     let clearAll: String
     let openApp: @Sendable (String) -> String
@@ -25,7 +26,6 @@ struct PhonesTexts: Sendable {
     let appIsOpen: @Sendable (String) -> String
     let goHome: String
     let offline: String
-    let flashlight: String
 
     // Below it.
     let controls: @Sendable (String) -> String
@@ -106,6 +106,7 @@ extension PhonesTexts {
         hoursAgo: "{n} h ago",
         nothingNew: "No notifications",
         more: { "\($0) more" },
+        less: "Show less",
         dismiss: { "Take “\($0)” away" },
         clearAll: "Clear all",
         openApp: { "Open \($0)" },
@@ -113,7 +114,6 @@ extension PhonesTexts {
         appIsOpen: { "\($0) is open" },
         goHome: "Back to the lock screen",
         offline: "Offline",
-        flashlight: "Flashlight",
         controls: { "Settings of \($0)" },
         app: "App",
         inFront: "In front",
@@ -235,6 +235,7 @@ extension PhonesTexts {
         hoursAgo: "{n}時間前",
         nothingNew: "通知はありません",
         more: { "ほか\($0)件" },
+        less: "たたむ",
         dismiss: { "「\($0)」を消す" },
         clearAll: "すべて消す",
         openApp: { "\($0)を開く" },
@@ -242,7 +243,6 @@ extension PhonesTexts {
         appIsOpen: { "\($0)を表示中" },
         goHome: "ロック画面に戻る",
         offline: "圏外",
-        flashlight: "ライト",
         controls: { "\($0)の設定" },
         app: "アプリ",
         inFront: "前面",
@@ -276,7 +276,7 @@ extension PhonesTexts {
         withoutTitle: "（本文なし）",
         crowd: "このページにない端末",
         details: "経過",
-        findings: "APNsは受け取りましたが、内容に誤りがあります",
+        findings: "APNsは受け取りましたが、ペイロードに誤りがあります",
         pushType: "種類",
         topic: "トピック",
         priority: "優先度",
