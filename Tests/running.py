@@ -277,6 +277,77 @@ class Hiroba:
             looker.join()
 
 
+class Phones:
+    """`hiroba phones` in a folder of its own, on ports that the system chose."""
+
+    BUNDLE = "app.hiroba.forum"
+
+    def __init__(self, arguments=()):
+        self.folder = temporary_folder()
+        self.arguments = list(arguments)
+        self.process = None
+
+    def start(self, patience=30):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("HIROBA_")}
+        environment["SWIFT_BACKTRACE"] = "enable=no"
+        any_port = "127.0.0.1:0"
+        with open(self.folder / "output.log", "ab") as output:
+            self.process = subprocess.Popen(
+                [
+                    str(PROGRAM), "phones", "--data", str(self.folder / "data"), "--listen", any_port,
+                    "--listen-production", any_port, "--web", any_port, *self.arguments,
+                ],
+                stdout=output, stderr=output, env=environment,
+            )
+        eventually(lambda: "Topics:" in self.log() or self.process.poll() is not None, patience, "the phones' start")
+        assert self.process.poll() is None, self.log()
+        words = self.log()
+        self.address = re.search(r"phones are at (http://\S+?)/?\n", words)[1]
+        self.sandbox = int(re.search(r"sandbox: .*:(\d+)", words)[1])
+        self.production = int(re.search(r"production: .*:(\d+)", words)[1])
+        self.authority = re.search(r"Authority to trust: (.*)", words)[1]
+        file, self.key_id, self.team_id = re.search(r"Key: (.*) \(key id (\w+), team id (\w+)\)", words).groups()
+        self.key = pathlib.Path(file).read_text()
+        return self
+
+    def log(self):
+        return (self.folder / "output.log").read_text(errors="replace")
+
+    def close(self):
+        try:
+            if self.process and self.process.poll() is None:
+                self.process.send_signal(signal.SIGTERM)
+                code = self.process.wait(10)
+                assert code == 0, f"ended with {code}: {self.log()[-3000:]}"
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # What people and tests do with the phones
+
+    def ask(self, path, body=None):
+        arguments = [] if body is None else ["-X", "POST", "-H", "Content-Type: application/json", "--data-binary", "@-"]
+        return curl(self.address + path, *arguments, data=None if body is None else json.dumps(body).encode())
+
+    def act(self, phone, action, **fields):
+        answer = curl(f"{self.address}/devices/{phone}/{action}", *[
+            part for name, value in fields.items() for part in ("--data-urlencode", f"{name}={value}")
+        ], *([] if fields else ["-X", "POST"]))
+        assert answer.status == 303, answer
+
+    def app(self, phone="hana"):
+        return self.ask(f"/devices/{phone}").json["apps"][0]
+
+    def story(self, apns_id):
+        """The steps of the only delivery with this id."""
+        deliveries = self.ask(f"/log/{apns_id}").json["deliveries"]
+        assert len(deliveries) == 1, deliveries
+        return [step["step"] for step in deliveries[0]["steps"]]
+
+    def switch(self, **switches):
+        answer = self.ask("/front/switches", switches)
+        assert answer.status == 200, answer
+
+
 def assert_problem(answer, status, code=None, field=None):
     """The answer is a problem document (RFC 9457) that says what is wrong, and where."""
     assert answer.status == status, answer
