@@ -285,17 +285,19 @@ class Phones:
     def __init__(self, arguments=()):
         self.folder = temporary_folder()
         self.arguments = list(arguments)
+        self.ports = [0, 0, 0]
         self.process = None
 
     def start(self, patience=30):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HIROBA_")}
         environment["SWIFT_BACKTRACE"] = "enable=no"
-        any_port = "127.0.0.1:0"
-        with open(self.folder / "output.log", "ab") as output:
+        # Started again, it is where it was before.
+        ports = [f"127.0.0.1:{port}" for port in self.ports]
+        with open(self.folder / "output.log", "wb") as output:
             self.process = subprocess.Popen(
                 [
-                    str(PROGRAM), "phones", "--data", str(self.folder / "data"), "--listen", any_port,
-                    "--listen-production", any_port, "--web", any_port, *self.arguments,
+                    str(PROGRAM), "phones", "--data", str(self.folder / "data"), "--listen", ports[0],
+                    "--listen-production", ports[1], "--web", ports[2], *self.arguments,
                 ],
                 stdout=output, stderr=output, env=environment,
             )
@@ -305,6 +307,7 @@ class Phones:
         self.address = re.search(r"phones are at (http://\S+?)/?\n", words)[1]
         self.sandbox = int(re.search(r"sandbox: .*:(\d+)", words)[1])
         self.production = int(re.search(r"production: .*:(\d+)", words)[1])
+        self.ports = [self.sandbox, self.production, int(self.address.rsplit(":", 1)[1])]
         self.authority = re.search(r"Authority to trust: (.*)", words)[1]
         file, self.key_id, self.team_id = re.search(r"Key: (.*) \(key id (\w+), team id (\w+)\)", words).groups()
         self.key = pathlib.Path(file).read_text()
@@ -313,12 +316,15 @@ class Phones:
     def log(self):
         return (self.folder / "output.log").read_text(errors="replace")
 
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(10)
+        assert code == 0, f"ended with {code}: {self.log()[-3000:]}"
+
     def close(self):
         try:
             if self.process and self.process.poll() is None:
-                self.process.send_signal(signal.SIGTERM)
-                code = self.process.wait(10)
-                assert code == 0, f"ended with {code}: {self.log()[-3000:]}"
+                self.stop()
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -336,6 +342,20 @@ class Phones:
 
     def app(self, phone="hana"):
         return self.ask(f"/devices/{phone}").json["apps"][0]
+
+    def push(self, payload, phone="hana", token=None, **headers):
+        """One push by curl, as a provider would send it; `headers` are those of APNs without their prefix."""
+        import jwt
+
+        claims = {"iss": self.team_id, "iat": int(time.time())}
+        provider_token = jwt.encode(claims, self.key, algorithm="ES256", headers={"kid": self.key_id})
+        headers = {"topic": self.BUNDLE, "push-type": "alert", "id": str(uuid.uuid4()), **headers}
+        given = ["-H", f"authorization: bearer {provider_token}"]
+        for name, value in headers.items():
+            given += ["-H", f"apns-{name.replace('_', '-')}: {value}"]
+        address = f"https://localhost:{self.sandbox}/3/device/{token or self.app(phone)['token']}"
+        data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        return curl(address, "--http2", "--cacert", self.authority, *given, "--data-binary", "@-", data=data)
 
     def story(self, apns_id):
         """The steps of the only delivery with this id."""

@@ -1,6 +1,7 @@
 """The stand-in for APNs, asked by people's own clients: `aioapns`, which talks to Apple, and plain HTTP/2 by `h2`."""
 
 import asyncio
+import concurrent.futures
 import json
 import socket
 import ssl
@@ -59,7 +60,9 @@ def send(phones, *requests, port=None, **options):
         client.pool.close()
         return results
 
-    return asyncio.run(run())
+    # On a thread of its own: a browser of other tests may have a loop running on this one.
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, run()).result()
 
 
 def request(phones, token=None, message=None, **options):
