@@ -59,7 +59,8 @@ function element(html) {
 
 function lightUp(phone, before) {
     const screen = phone.querySelector('.screen');
-    const isNew = [...phone.querySelectorAll('[data-alert]')].some((notice) => !before.has(notice.dataset.key));
+    // Passive notifications arrive in the dark.
+    const isNew = [...phone.querySelectorAll('[data-alert="active"]')].some((notice) => !before.has(notice.dataset.key));
     if (!screen || !isNew) return;
     screen.classList.remove('is-lit');
     void screen.offsetWidth;

@@ -191,7 +191,7 @@ extension HTML {
         let name = notification.title ?? notification.body ?? app.name
         // A replacement alerts again, so it is drawn as a new one.
         let key = "notice-\(notification.number)"
-        return li(.class("notice"), .data("data-key", key), .data("data-alert", "")) {
+        return li(.class("notice"), .data("data-key", key), .data("data-alert", notification.isPassive ? "passive" : "active")) {
             form(
                 .class("notice-tap"), .post, .action(context.action(phone, "tap")),
                 .when(context.pages == .frame, .data("data-in-place", "")),
