@@ -121,6 +121,17 @@ private func text(_ response: HTTPResponse) -> String {
         #expect(text(json) == #"{"location":null}"#)
     }
 
+    @Test("on a phone without pages a tap opens the app and leads nowhere")
+    func noPages() async throws {
+        let browser = await Browser()
+        await browser.phones.setWebBase(nil, of: "hana")
+        try await browser.push(#"{"aps":{"alert":"x"},"link":"https://example.org/"}"#)
+        #expect(!text(try await browser.get("/")).contains("target="))
+        let number = try #require(await browser.app?.notifications.first?.number)
+        #expect(try await browser.act("tap", "notification=\(number)").headers["Location"] == "/")
+        #expect(await browser.app?.state == .foreground)
+    }
+
     @Test("notifications are taken away one by one or all together")
     func dismiss() async throws {
         let browser = await Browser()

@@ -14,7 +14,7 @@ package struct Phone: Sendable, Hashable, Identifiable {
     /// Holds back what is not urgent.
     package var hasLowPower = false
     package var apps: [InstalledApp] = []
-    /// The app's pages, for taps: links without a host of their own are looked for here.
+    /// The app's pages, for taps: links without a host of their own are looked for here. Without it taps open no page.
     package var webBase: String?
     /// A line about this phone from whoever watches over it.
     package var note: Note?

@@ -14,6 +14,8 @@ struct PhonesContext: Sendable {
 
     func file(_ name: StaticString) -> String { "\(prefix)/static/\(version)/\(name)" }
     func symbol(_ name: StaticString) -> String { "\(file("symbols.svg"))#\(name)" }
+    /// A phone without pages of its own would open this page a second time.
+    func opensTab(_ phone: Phone) -> Bool { pages == .tab && phone.webBase != nil }
     func action(_ phone: Phone, _ name: String) -> String { "\(prefix)/devices/\(phone.id)/\(name)" }
 }
 
@@ -191,11 +193,13 @@ extension HTML {
         let name = notification.title ?? notification.body ?? app.name
         // A replacement alerts again, so it is drawn as a new one.
         let key = "notice-\(notification.number)"
-        return li(.class("notice"), .data("data-key", key), .data("data-alert", notification.isPassive ? "passive" : "active")) {
+        return li(
+            .class("notice"), .data("data-key", key), .data("data-alert", notification.isPassive ? "passive" : "active")
+        ) {
             form(
                 .class("notice-tap"), .post, .action(context.action(phone, "tap")),
-                .when(context.pages == .frame, .data("data-in-place", "")),
-                .when(context.pages == .tab, .init("target", "phone-\(phone.id)"))
+                .when(!context.opensTab(phone), .data("data-in-place", "")),
+                .when(context.opensTab(phone), .init("target", "phone-\(phone.id)"))
             ) {
                 hidden("notification", "\(notification.number)")
                 button(.class("notice-card"), .type("submit")) { card(context, app, notification) }
@@ -249,8 +253,8 @@ extension HTML {
             for app in phone.apps where app.isInstalled {
                 form(
                     .post, .action(context.action(phone, "open")), .data("data-key", "dock-\(app.bundle)"),
-                    .when(context.pages == .frame || phone.webBase == nil, .data("data-in-place", "")),
-                    .when(context.pages == .tab && phone.webBase != nil, .init("target", "phone-\(phone.id)"))
+                    .when(!context.opensTab(phone), .data("data-in-place", "")),
+                    .when(context.opensTab(phone), .init("target", "phone-\(phone.id)"))
                 ) {
                     hidden("bundle", app.bundle)
                     button(.class("dock-app"), .type("submit")) {

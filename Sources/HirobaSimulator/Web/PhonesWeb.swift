@@ -292,13 +292,14 @@ package struct PhonesWeb: Sendable {
     }
 
     private func tap(_ notification: Int, on phone: Phone) async -> String? {
-        guard let tap = await phones.tap(notification, on: phone.id) else { return nil }
+        guard let tap = await phones.tap(notification, on: phone.id), phone.webBase != nil else { return nil }
         return await show(await options.openURL(tap.phone, tap.link), of: tap.bundle, on: phone)
     }
 
     private func open(_ bundle: String, on phone: Phone) async -> String? {
         guard phone.app(bundle)?.isInstalled == true else { return nil }
         await phones.open(bundle, on: phone.id)
+        guard phone.webBase != nil else { return nil }
         return await show(await options.openURL(phone, nil), of: bundle, on: phone)
     }
 
