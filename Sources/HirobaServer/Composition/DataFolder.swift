@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import HirobaCrypto
+import HirobaStore
 import HirobaThreads
 
 /// The folder of one installation, held by one process at a time.
@@ -23,8 +24,7 @@ package final class DataFolder: Sendable {
         guard lock >= 0 else {
             throw Refused(description: "The folder \(path) cannot be written to: \(systemError(errno)).")
         }
-        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-            let reason = errno
+        if let reason = lockFile(lock) {
             close(lock)
             guard reason == EWOULDBLOCK else {
                 throw Refused(description: "The folder \(path) cannot be locked: \(systemError(reason)).")

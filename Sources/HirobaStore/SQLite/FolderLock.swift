@@ -7,21 +7,11 @@ import HirobaThreads
 final class FolderLock: Sendable {
     private let descriptor: Lock<Int32?>
 
-    private static let retries = 10
-
     init(folder: String) throws(StoreError) {
         let path = folder + "/lock"
         let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreError.file("open", path, errno) }
-        var isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
-        var reason = errno
-        // A child process of whoever has just let go keeps the lock until its exec, some moments after its fork.
-        for _ in 0..<Self.retries where !isLocked && reason == EWOULDBLOCK {
-            usleep(20_000)
-            isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
-            reason = errno
-        }
-        guard isLocked else {
+        if let reason = lockFile(descriptor) {
             let holder = Self.holder(descriptor)
             close(descriptor)
             guard reason == EWOULDBLOCK else { throw StoreError.file("lock", path, reason) }
@@ -50,4 +40,19 @@ final class FolderLock: Sendable {
         guard count > 0 else { return "" }
         return " (\(String(decoding: bytes.prefix(count), as: UTF8.self)))"
     }
+}
+
+/// Locks an open file for this process.
+///
+/// - Returns: why that failed, an `errno`; nil when it did not. `EWOULDBLOCK` means that somebody has held it for a second:
+///   a child process of whoever has just let go keeps a lock until its exec, some moments after its fork.
+package func lockFile(_ descriptor: Int32) -> Int32? {
+    var reason: Int32?
+    for attempt in 0..<50 {
+        if attempt > 0 { usleep(20_000) }
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return nil }
+        reason = errno
+        if reason != EWOULDBLOCK { break }
+    }
+    return reason
 }
