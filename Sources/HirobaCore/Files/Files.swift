@@ -191,6 +191,9 @@ extension Files {
             let found = try await find(id, side: side, by: caller)
             guard let side, found.needsThumbnail(side) else { return try await found.content(side: side, in: blobs) }
             _ = try await thumbnailsInTheMaking.run("\(id.text) \(side)") { () throws(HirobaError) in
+                // Somebody may have finished it between the look above and this turn.
+                let found = try await find(id, side: side, by: caller)
+                guard found.needsThumbnail(side) else { return }
                 try await pictureWork.pass { () throws(HirobaError) in
                     try await makeThumbnail(of: found, id, side: side)
                 }
