@@ -70,16 +70,17 @@ struct HirobaAppTests {
     @Test("serves until it is told to stop, and ends well")
     func serve() async throws {
         try await withTemporaryFolder { temporary async throws in
-            let port = try freePort()
             let (signals, sender) = AsyncStream<Int32>.makeStream()
             let arguments = [
-                "serve", "--data", temporary + "/data", "--listen", "127.0.0.1:\(port)", "--request-log", "off",
+                "serve", "--data", temporary + "/data", "--listen", "127.0.0.1:0", "--request-log", "off",
             ]
             let printed = Lock("")
             async let code = Program.run(arguments: arguments, environment: [:], signals: signals) { text, channel in
                 if channel == .output { printed.withLock { $0 += text } }
             }
-            try await until { (try? TestSocket(port: port)) != nil }
+            try await until { printed.withLock { $0.hasSuffix("\n") } }
+            let line = printed.withLock { $0 }
+            let port = try #require(Int(line.dropLast().split(separator: ":").last ?? ""))
             sender.yield(SIGHUP)
             #expect((try? TestSocket(port: port)) != nil)
             sender.yield(SIGTERM)
