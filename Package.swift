@@ -136,7 +136,8 @@ let package = Package(
         // The sender of Bench/APNs.
         .executableTarget(
             name: "apns-bench",
-            dependencies: ["HirobaGateways", "HirobaCore", "HirobaHTTP", "HirobaCrypto", "HirobaJSON"], path: "Bench/APNs",
+            dependencies: ["HirobaGateways", "HirobaCore", "HirobaHTTP", "HirobaCrypto", "HirobaJSON"],
+            path: "Bench/APNs",
             swiftSettings: common),
         .testTarget(
             name: "HirobaSimulatorTests",

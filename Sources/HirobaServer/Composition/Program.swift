@@ -41,6 +41,9 @@ package enum Program {
                     return .usage
                 }
                 print(invocation.subject.map { Command.named($0).help } ?? Command.overview, .output)
+            case .phones:
+                // The executable runs it and does not come here with it: the server knows nothing of the simulator.
+                print(Command.named(.phones).help, .output)
             case .version: print("hiroba \(version)\n", .output)
             case .openapi:
                 let server = invocation.configuration.publicURL?.text ?? "/"

@@ -1,7 +1,7 @@
 /// What the program can do, one value a command; the table serves parsing and `--help` alike.
 package struct Command: Sendable {
     package enum Name: String, Sendable, CaseIterable {
-        case serve, demo, check, migrate, openapi, help, version
+        case serve, demo, phones, check, migrate, openapi, help, version
     }
 
     package let name: Name
@@ -33,6 +33,11 @@ package struct Command: Sendable {
                 """,
             isConfigured: true,
             switches: [("fresh", "Throw the demo's folder away first and begin again.")],
+            exitCodes: [(.success, "stopped by a signal"), (.failure, "could not start")]),
+        Command(
+            name: .phones, summary: "Stand in for Apple's push service, with phones to look at.",
+            details: "It shares nothing with the others and has options of its own: hiroba phones --help lists them.",
+            isConfigured: false,
             exitCodes: [(.success, "stopped by a signal"), (.failure, "could not start")]),
         Command(
             name: .check, summary: "Print the configuration in force and what is wrong with it.",
