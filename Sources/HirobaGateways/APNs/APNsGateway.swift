@@ -76,10 +76,9 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
         }
     }
 
-    /// Who waits for a verdict. The continuation is an unchecked one for speed: the client ends every request once, which
-    /// its tests prove.
+    /// Who waits for a verdict. Waiting takes a task for each push; the closure is for those who send too many for that.
     private enum Then {
-        case resume(UnsafeContinuation<Verdict, Never>)
+        case resume(CheckedContinuation<Verdict, Never>)
         case call(@Sendable (Verdict) -> Void)
     }
 
@@ -145,7 +144,7 @@ package final class APNsGateway: PushGateway, @unchecked Sendable {
     // MARK: Sending
 
     package func send(_ message: PushMessage, to address: PushAddress) async -> Verdict {
-        await withUnsafeContinuation { send(message, to: address, .resume($0)) }
+        await withCheckedContinuation { send(message, to: address, .resume($0)) }
     }
 
     /// The same for those who send very many and need no task for each. `then` is called on the loop, or before this returns
