@@ -321,6 +321,26 @@ import Testing
         }
     }
 
+    @Test("a push is sent again with a new provider token once, however old that is when it is refused as well")
+    func expiredTwice() async throws {
+        let clock = Lock<TestGateway?>(nil)
+        let server = try ScriptedServer { request in
+            // Answers so slow that no token is too young to be replaced.
+            clock.withLock { $0?.pass(minutes: 21) }
+            if request.connection.count() < 6 { request.refuse(403, "ExpiredProviderToken") } else { request.accept() }
+        }
+        try await withGateway(to: server) { gateway in
+            clock.withLock { $0 = gateway }
+            guard case .held = await gateway.send() else {
+                Issue.record("must be held")
+                return
+            }
+            #expect(server.requests.count == 2)
+            #expect(Set(server.requests.compactMap { $0["authorization"] }).count == 2)
+        }
+        clock.withLock { $0 = nil }
+    }
+
     @Test("too many new tokens: back to the one before")
     func tooManyUpdates() async throws {
         let server = try ScriptedServer { request in
