@@ -28,18 +28,18 @@ final class Certificate: Sendable {
         .init(certificate: "\(folder)/certificate.pem", key: "\(folder)/key.pem")
     }
 
-    init(name: String) async throws {
+    init(name: String, hosts: String = "DNS:localhost,IP:127.0.0.1") async throws {
         var template = Array("/tmp/hiroba-certificate-XXXXXX".utf8CString)
         _ = mkdtemp(&template)
         folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-        try await make(name: name)
+        try await make(name: name, hosts: hosts)
     }
 
     /// Puts another certificate into the same files.
-    func make(name: String) async throws {
+    func make(name: String, hosts: String = "DNS:localhost,IP:127.0.0.1") async throws {
         let made = await run(
             "cd \(folder) && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
-                + "-subj /CN=\(name) -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout key.pem -out certificate.pem"
+                + "-subj /CN=\(name) -addext subjectAltName=\(hosts) -keyout key.pem -out certificate.pem"
         )
         try #require(made.status == 0, "\(made.output)")
     }

@@ -117,6 +117,17 @@ private typealias Client = HirobaHTTP.HTTP2Client
         }
     }
 
+    @Test("a certificate by an authority we trust is refused when it is for another name than the server's")
+    func otherName() async throws {
+        // What `localhost` resolves to stands in it, which must not be enough.
+        let certificate = try await Certificate(name: "localhost", hosts: "DNS:other.example,IP:127.0.0.1,IP:::1")
+        let trust = Client.Configuration.Trust.authority(file: certificate.files.certificate)
+        try await withClient(host: "localhost", tls: certificate.files, trust: trust) { client in
+            let reason = refusal(await client.send(HTTP2ClientRequest(.get, path: "/")))
+            #expect(reason?.contains("hostname mismatch") == true, "\(reason ?? "it was taken")")
+        }
+    }
+
     @Test("TLS is not spoken to a server in the clear, nor the other way round")
     func mismatch() async throws {
         let certificate = try await Certificate(name: "client")
