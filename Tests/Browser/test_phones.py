@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 import running
 from browsing import PLAIN, SCRIPTED, looks
+from running import eventually
 
 WORDS = {
     "ja": {
@@ -200,6 +201,64 @@ def test_without_scripts(look, person, phones):
     with page.context.expect_page() as opened:
         hana.locator(".notice", has_text="Plain").locator("button.notice-card").click()
     expect(opened.value.locator("h1")).to_have_text("Thread /forum/7")
+
+
+@looks(SCRIPTED)
+def test_nothing_is_missed_before_the_stream_begins(look, person, phones):
+    """Between the drawing of the page and the first word of the stream."""
+    page = person(phones, look)
+    held = []
+    page.route("**/live", lambda route: held.append(route))
+    page.goto("/")
+    eventually(lambda: page.evaluate("1") and held, what="opening the stream")
+    phones.push(alert("In between"))
+    expect(page.locator(".notice, .delivery")).to_have_count(0)
+    held.pop().continue_()
+    expect(page.locator("#phone-hana .notice", has_text="In between")).to_be_visible()
+    expect(page.locator(".delivery", has_text="In between")).to_have_count(1)
+
+
+@looks(SCRIPTED[1:])
+def test_an_older_answer_does_not_undo_news(look, person, phones):
+    """The page that was asked for before something happened arrives after the stream told of it."""
+    page = person(phones, look)
+    streams, held = [], []
+    page.route("**/live", lambda route: streams.append(route))
+    page.goto("/")
+    eventually(lambda: page.evaluate("1") and streams, what="opening the stream")
+    page.route(phones.address + "/", lambda route: held.append((route, route.fetch())))
+    streams.pop().continue_()
+    eventually(lambda: page.evaluate("1") and held, what="asking for the page again")
+    phones.push(alert("News"))
+    notice = page.locator("#phone-hana .notice", has_text="News")
+    expect(notice).to_be_visible()
+    expect(page.locator(".delivery", has_text="News")).to_have_count(1)
+    route, answer = held.pop()
+    assert "News" not in answer.text()
+    with page.expect_event("requestfinished"):
+        route.fulfill(response=answer)
+    page.evaluate("new Promise(resolve => setTimeout(resolve, 0))")
+    expect(notice).to_have_count(1)
+    expect(page.locator(".delivery", has_text="News")).to_have_count(1)
+
+
+@looks(SCRIPTED[1:])
+def test_a_page_out_of_the_browsers_memory_follows_again(look, person, phones):
+    page = person(phones, look)
+
+    def told(text):
+        return page.locator(".delivery", has_text=text)
+
+    page.goto("/")
+    phones.push(alert("Before"))
+    expect(told("Before")).to_be_visible()
+    page.evaluate("window.dispatchEvent(new PageTransitionEvent('pagehide', {persisted: true}))")
+    phones.push(alert("Away"))
+    expect(told("Away")).to_have_count(0)
+    page.evaluate("window.dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
+    expect(told("Away")).to_be_visible()
+    phones.push(alert("After"))
+    expect(told("After")).to_be_visible()
 
 
 @looks(SCRIPTED[1:])

@@ -112,6 +112,8 @@ function nextFocus(phone) {
 
 let loading = null;
 let isWantedAgain = false;
+/** What the stream told since the page now being loaded was asked for: that page may be older. */
+let news = [];
 
 /** Asks for the page again and brings this one into line. One at a time. */
 function reload() {
@@ -119,12 +121,14 @@ function reload() {
     loading ??= (async () => {
         while (isWantedAgain) {
             isWantedAgain = false;
+            news = [];
             try {
                 const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
                 if (!answer.ok) continue;
                 const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
                 const fresh = page.getElementById('content');
                 if (fresh) morph(document.getElementById('content'), document.adoptNode(fresh));
+                for (const [name, html] of news) handlers[name](html);
                 showTime();
             } catch {
                 // Whoever brings the connection back asks again.
@@ -135,26 +139,34 @@ function reload() {
 }
 
 let source = null;
-let wasOpen = false;
+let timer = null;
 
 function listen() {
+    stopListening();
     source = new EventSource(document.body.dataset.live);
     source.addEventListener('ready', () => {
         status.textContent = '';
-        // What happened in between was not told.
-        if (wasOpen) reload();
-        wasOpen = true;
+        // What happened since the page was drawn, or since the stream before this one broke, was not told.
+        reload();
     });
     for (const [name, handle] of Object.entries(handlers)) {
-        source.addEventListener(name, (event) => handle(event.data));
+        source.addEventListener(name, (event) => {
+            if (loading) news.push([name, event.data]);
+            handle(event.data);
+        });
     }
     source.addEventListener('error', () => {
         status.textContent = texts.connectionLost;
-        if (source.readyState === EventSource.CLOSED) setTimeout(listen, 2000);
+        if (source.readyState === EventSource.CLOSED) timer = setTimeout(listen, 2000);
     });
 }
 
+function stopListening() {
+    clearTimeout(timer);
+    source?.close();
+}
+
 listen();
+window.addEventListener('pagehide', stopListening);
 // A page that comes back from the browser's memory shows what was.
-window.addEventListener('pageshow', (event) => { if (event.persisted) reload(); });
-window.addEventListener('pagehide', () => source?.close());
+window.addEventListener('pageshow', (event) => { if (event.persisted) listen(); });
