@@ -81,8 +81,24 @@ import Testing
                 message.collapseKey = "topic-\(number)"
                 _ = await gateway.send(message, token: "0a0\(number % 10)")
             }
-            // :authority, topic, push type and priority. (nghttp2 never indexes an authorization.)
-            #expect(server.connections.first?.tableEntries == 4)
+            // :authority, authorization, topic, push type and priority; and the first id, expiration and collapse id, for the
+            // sake of their names.
+            #expect(server.connections.first?.tableEntries == 8)
+        }
+    }
+
+    @Test("a gateway that remembers fewer fields, or none, is sent them all the same", arguments: [0, 200])
+    func smallTable(bytes: Int) async throws {
+        let server = try ScriptedServer(greet: { $0.limitTable(bytes, streams: 10) }, script: { $0.accept() })
+        try await withGateway(to: server) { gateway in
+            for _ in 0..<3 { _ = await gateway.send() }
+            #expect(server.requests.count == 3)
+            for request in server.requests {
+                #expect(request["authorization"]?.hasPrefix("bearer ") == true)
+                #expect(request["apns-topic"] == TestGateway.app)
+                #expect(request["apns-priority"] == "10")
+            }
+            #expect(Set(server.requests.map(\.id)).count == 3)
         }
     }
 

@@ -10,11 +10,13 @@ private typealias Client = HirobaHTTP.HTTP2Client
     /// Runs `body` with a client of a server that answers with what it was asked.
     private func withClient(
         host: String = "localhost", tls: HTTPServerConfiguration.TLSFiles?,
-        trust: Client.Configuration.Trust, rules: (inout HTTP2ClientRules) -> Void = { _ in },
+        trust: Client.Configuration.Trust, limits: HTTPLimits = HTTPLimits(),
+        rules: (inout HTTP2ClientRules) -> Void = { _ in },
         handler: @escaping HTTPHandler = echoEverything, _ body: (Client) async throws -> Void
     ) async throws {
         let server = try HTTPServer(
-            configuration: HTTPServerConfiguration(host: "0.0.0.0", port: 0, tls: tls, loops: 1), handler: handler)
+            configuration: HTTPServerConfiguration(host: "0.0.0.0", port: 0, tls: tls, loops: 1, limits: limits),
+            handler: handler)
         let port = try await server.start().port
         let loop = try EventLoop()
         loop.start(name: "test-client")
@@ -60,6 +62,24 @@ private typealias Client = HirobaHTTP.HTTP2Client
                 #expect(answer.headers["x-body"] == String(size))
                 #expect(answer.body.count == min(size + 14, 65_536), "of a long answer the beginning is kept")
             }
+        }
+    }
+
+    @Test("a head too long for one frame is cut, and the next is as short as ever", arguments: [16_000, 50_000])
+    func longHead(length: Int) async throws {
+        var limits = HTTPLimits()
+        limits.headBytes = 100_000
+        try await withClient(tls: nil, trust: .clear, limits: limits) { client in
+            for value in [String(repeating: "x", count: length), "1"] {
+                var request = HTTP2ClientRequest(.get, path: "/")
+                request.add("x-one", value, .literal)
+                let answer = try answer(await client.send(request))
+                #expect(String(decoding: answer.body, as: UTF8.self) == String("GET / one=\(value) two= ".prefix(1000)))
+            }
+            var request = HTTP2ClientRequest(.head, path: "/")
+            request.add("x-two", "1")
+            let head = try answer(await client.send(request))
+            #expect(head.status == 200 && head.body.isEmpty)
         }
     }
 

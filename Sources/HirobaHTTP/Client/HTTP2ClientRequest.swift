@@ -1,5 +1,3 @@
-import CNghttp2
-
 /// A request as an HTTP/2 client sends it.
 package struct HTTP2ClientRequest: Sendable {
     /// What field compression makes of a field (RFC 7541).
@@ -10,35 +8,37 @@ package struct HTTP2ClientRequest: Sendable {
         case literal
     }
 
-    /// Each field: the length of its name (1 byte), its compression (1), the length of its value (4), name and value. Then
-    /// the body. All in one array, because thousands of requests may wait.
+    let method: HTTPMethod
+    /// The path, and after it each field: the address of its name (8 bytes), the length of that (1), its compression (1), the
+    /// length of its value (4), and the value. Then the body. All in one array, because thousands of requests may wait.
     private var bytes: [UInt8] = []
-    private var bodyStart = 0
+    private let pathLength: Int
+    private var bodyStart: Int
     /// More fields, which other requests have too.
     package var shared: HTTP2SharedFields?
 
-    private static let prefix = 6
+    private static let prefix = 14
 
     /// - Parameter path: with the query, in ASCII.
     package init(_ method: HTTPMethod, path: String, _ morePath: String = "", capacity: Int = 256) {
+        self.method = method
         bytes.reserveCapacity(capacity)
-        add(":method", method.rawValue)
-        add(":path", path, morePath, .literal)
+        bytes.append(contentsOf: path.utf8)
+        bytes.append(contentsOf: morePath.utf8)
+        pathLength = bytes.count
+        bodyStart = bytes.count
     }
 
     /// Adds a field; the name in small letters (RFC 9113 section 8.2.1) and at most 255 bytes.
-    package mutating func add(_ name: String, _ value: String, _ compression: Compression = .indexed) {
-        add(name, value, "", compression)
-    }
-
-    private mutating func add(_ name: String, _ value: String, _ moreValue: String, _ compression: Compression) {
-        let length = UInt32(value.utf8.count + moreValue.utf8.count)
-        bytes.append(UInt8(name.utf8.count))
+    package mutating func add(_ name: StaticString, _ value: String, _ compression: Compression = .indexed) {
+        func append(_ number: Int, bytes count: Int) {
+            for index in 0..<count { bytes.append(UInt8(truncatingIfNeeded: number >> (index * 8))) }
+        }
+        append(Int(bitPattern: name.utf8Start), bytes: 8)
+        bytes.append(UInt8(name.utf8CodeUnitCount))
         bytes.append(compression == .indexed ? 0 : 1)
-        for shift: UInt32 in [0, 8, 16, 24] { bytes.append(UInt8(truncatingIfNeeded: length >> shift)) }
-        bytes.append(contentsOf: name.utf8)
+        append(value.utf8.count, bytes: 4)
         bytes.append(contentsOf: value.utf8)
-        if !moreValue.isEmpty { bytes.append(contentsOf: moreValue.utf8) }
         bodyStart = bytes.count
     }
 
@@ -64,36 +64,32 @@ package struct HTTP2ClientRequest: Sendable {
         return (count, count == left)
     }
 
-    /// The fields in the form nghttp2 takes.
-    /// - Parameter all: where they are put, so that its memory can be used again.
-    func withFields<Result>(
-        origin: HTTP2SharedFields, _ all: inout [nghttp2_nv], _ body: ([nghttp2_nv]) -> Result
-    ) -> Result {
-        bytes.withUnsafeBufferPointer { buffer in
-            all.removeAll(keepingCapacity: true)
-            // Pseudo fields come first (RFC 9113 section 8.3): scheme and authority, method and path.
-            all.append(contentsOf: origin.fields)
-            // nghttp2 only reads; its type says otherwise.
-            guard let start = UnsafeMutablePointer(mutating: buffer.baseAddress) else { return body(all) }
-            var at = 0
-            var count = 0
+    /// Appends the head of the request as it is sent.
+    /// - Parameter origin: scheme and authority.
+    func encodeHead(origin: HTTP2SharedFields, by encoder: inout HPACKEncoder, to out: inout [UInt8]) {
+        encoder.begin(&out)
+        // Pseudo fields come first (RFC 9113 section 8.3).
+        encoder.addMethod(method, to: &out)
+        encoder.add(origin, at: 0, to: &out)
+        bytes.withUnsafeBytes { buffer in
+            let bytes = buffer.bindMemory(to: UInt8.self)
+            encoder.addPath(UnsafeBufferPointer(rebasing: bytes[..<pathLength]), to: &out)
+            if let shared { encoder.add(shared, at: 1, to: &out) }
+            var at = pathLength
             while at < bodyStart {
-                if count == 2, let shared { all.append(contentsOf: shared.fields) }
-                count += 1
-                let field = start + at
-                let nameLength = Int(field[0])
-                var valueLength = 0
-                for index in (2..<6).reversed() { valueLength = valueLength << 8 | Int(field[index]) }
-                let flag = field[1] == 0 ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX
-                let name = field + Self.prefix
-                all.append(
-                    nghttp2_nv(
-                        name: name, value: name + nameLength, namelen: nameLength, valuelen: valueLength,
-                        flags: UInt8(flag.rawValue)))
-                at += Self.prefix + nameLength + valueLength
+                let name = UnsafeBufferPointer(
+                    start: UnsafePointer<UInt8>(bitPattern: buffer.loadUnaligned(fromByteOffset: at, as: UInt.self)),
+                    count: Int(bytes[at + 8]))
+                let start = at + Self.prefix
+                let count = Int(UInt32(littleEndian: buffer.loadUnaligned(fromByteOffset: at + 10, as: UInt32.self)))
+                let value = UnsafeBufferPointer(rebasing: bytes[start..<start + count])
+                if bytes[at + 9] == 0 {
+                    encoder.add(Array(name) + value, nameLength: name.count, to: &out)
+                } else {
+                    encoder.addLiteral(name, value, to: &out)
+                }
+                at = start + count
             }
-            if count == 2, let shared { all.append(contentsOf: shared.fields) }
-            return body(all)
         }
     }
 }
@@ -104,27 +100,4 @@ package protocol HTTP2ClientSender: AnyObject {
     var request: HTTP2ClientRequest { get }
     /// Called once, on the loop.
     func requestEnded(_ outcome: HTTP2Outcome)
-}
-
-/// Fields that are the same on many requests, made once and indexed by field compression.
-package final class HTTP2SharedFields: @unchecked Sendable {
-    // Unchecked because of the pointers; what they point at never changes.
-    fileprivate let fields: [nghttp2_nv]
-    private let storage: UnsafeMutableBufferPointer<UInt8>
-
-    /// Names in small letters.
-    package init(_ fields: [(name: String, value: String)]) {
-        storage = .allocate(capacity: fields.reduce(1) { $0 + $1.name.utf8.count + $1.value.utf8.count })
-        _ = storage.initialize(from: fields.map { Array($0.name.utf8) + Array($0.value.utf8) }.joined())
-        var next = storage.baseAddress
-        self.fields = fields.map { name, value in
-            let (name, value) = (name.utf8.count, value.utf8.count)
-            defer { next = next?.advanced(by: name + value) }
-            return nghttp2_nv(
-                name: next, value: next?.advanced(by: name), namelen: name, valuelen: value,
-                flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue))
-        }
-    }
-
-    deinit { storage.deallocate() }
 }

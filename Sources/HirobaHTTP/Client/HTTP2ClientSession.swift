@@ -1,7 +1,8 @@
 import CNghttp2
 
-/// The client's side of the protocol on one connection: framing and field compression are nghttp2's. It has no socket:
-/// `receive` takes what came in and leaves in `events` what it meant, `collectOutput` gives what is to go out.
+/// The client's side of the protocol on one connection: framing is nghttp2's, and so is field compression of what comes in;
+/// what goes out is compressed by `HPACKEncoder`. It has no socket: `receive` takes what came in and leaves in `events` what
+/// it meant, `collectOutput` gives what is to go out.
 ///
 /// Belongs to its connection, which alone may call it.
 final class HTTP2ClientSession {
@@ -46,7 +47,7 @@ final class HTTP2ClientSession {
     /// All that were ever needed at once; they are used again.
     private var streams: [Stream] = []
     private var freeStreams: [Stream] = []
-    private var fields: [nghttp2_nv] = []
+    private var encoder = HPACKEncoder()
     private var events: [Event] = []
 
     private static let mostAnswer = 64 * 1024
@@ -77,17 +78,27 @@ final class HTTP2ClientSession {
         let stream = freeStreams.popLast() ?? makeStream()
         stream.start(request)
         let context = Unmanaged.passUnretained(stream).toOpaque()
-        let id = request.withFields(origin: origin, &fields) { fields in
-            if !request.hasBody {
-                return nghttp2_submit_request(session, nil, fields, fields.count, nil, context)
-            }
-            var provider = nghttp2_data_provider(
-                source: nghttp2_data_source(ptr: context), read_callback: Self.readBody)
-            return nghttp2_submit_request(session, nil, fields, fields.count, &provider, context)
-        }
+        // nghttp2 must know HEAD, whose answer has no body though it gives a length. The head itself is put in when it is
+        // sent.
+        var method = Self.field(":method", request.method == .head ? "HEAD" : "POST")
+        var provider = nghttp2_data_provider(
+            source: nghttp2_data_source(ptr: context), read_callback: Self.readBody)
+        let id =
+            request.hasBody
+            ? nghttp2_submit_request(session, nil, &method, 1, &provider, context)
+            : nghttp2_submit_request(session, nil, &method, 1, nil, context)
         if id > 0 { return id }
         freeStreams.append(stream)
         return nil
+    }
+
+    private static func field(_ name: StaticString, _ value: StaticString) -> nghttp2_nv {
+        // nghttp2 only reads; its type says otherwise.
+        nghttp2_nv(
+            name: UnsafeMutablePointer(mutating: name.utf8Start),
+            value: UnsafeMutablePointer(mutating: value.utf8Start), namelen: name.utf8CodeUnitCount,
+            valuelen: value.utf8CodeUnitCount,
+            flags: UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue))
     }
 
     private func makeStream() -> Stream {
@@ -110,8 +121,55 @@ final class HTTP2ClientSession {
             var data: UnsafePointer<UInt8>?
             let count = nghttp2_session_mem_send(session, &data)
             guard count > 0 else { return }
-            out.append(contentsOf: UnsafeBufferPointer(start: data, count: count))
+            // One frame at a time.
+            let frame = UnsafeBufferPointer(start: data, count: count)
+            if count >= Self.frameHead, frame[3] == UInt8(NGHTTP2_HEADERS.rawValue) {
+                appendHead(frame, to: &out)
+            } else {
+                out.append(contentsOf: frame)
+            }
         }
+    }
+
+    private static let frameHead = 9
+    /// What every server takes (RFC 9113 section 6.5.2).
+    private static let mostFrame = 16_384
+
+    /// A HEADERS frame, with the head of its request in place of what nghttp2 was given.
+    private func appendHead(_ frame: UnsafeBufferPointer<UInt8>, to out: inout [UInt8]) {
+        let start = out.count
+        out.append(contentsOf: frame[..<Self.frameHead])
+        let id = frame[5..<9].reduce(0) { $0 << 8 | Int32($1) }
+        withStream(id) { stream in stream.request?.encodeHead(origin: origin, by: &encoder, to: &out) }
+        let length = out.count - start - Self.frameHead
+        if length <= Self.mostFrame {
+            Self.setLength(length, at: start, in: &out)
+        } else {
+            continueHead(at: start, in: &out)
+        }
+    }
+
+    /// Cuts a head that is too long for one frame (RFC 9113 section 6.10).
+    private func continueHead(at start: Int, in out: inout [UInt8]) {
+        let head = Array(out[start..<start + Self.frameHead])
+        let block = Array(out[(start + Self.frameHead)...])
+        out.removeSubrange(start...)
+        let endHeaders = UInt8(NGHTTP2_FLAG_END_HEADERS.rawValue)
+        for from in stride(from: 0, to: block.count, by: Self.mostFrame) {
+            let part = block[from..<min(from + Self.mostFrame, block.count)]
+            let frame = out.count
+            out += head + part
+            Self.setLength(part.count, at: frame, in: &out)
+            if from > 0 {
+                out[frame + 3] = UInt8(NGHTTP2_CONTINUATION.rawValue)
+                out[frame + 4] = 0
+            }
+            if part.endIndex < block.count { out[frame + 4] &= ~endHeaders } else { out[frame + 4] |= endHeaders }
+        }
+    }
+
+    private static func setLength(_ length: Int, at start: Int, in out: inout [UInt8]) {
+        for index in 0..<3 { out[start + index] = UInt8(truncatingIfNeeded: length >> (16 - 8 * index)) }
     }
 
     /// Whether nothing more will be said, by either side.
@@ -173,6 +231,10 @@ final class HTTP2ClientSession {
             guard UInt32(head.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 else { return }
             let limit = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
             events.append(.limited(to: Int(limit)))
+            let entries = UnsafeBufferPointer(start: pointer.pointee.settings.iv, count: pointer.pointee.settings.niv)
+            for entry in entries where entry.settings_id == Int32(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE.rawValue) {
+                encoder.setTableSize(Int(entry.value))
+            }
         case NGHTTP2_GOAWAY:
             let goAway = pointer.pointee.goaway
             let debug = Array(UnsafeBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len))

@@ -142,6 +142,12 @@ final class ScriptedConnection: @unchecked Sendable {
     /// SETTINGS with MAX_CONCURRENT_STREAMS.
     func limit(_ streams: Int?) { frame(4, streams.map { Self.number(3, 2) + Self.number($0, 4) } ?? []) }
 
+    /// SETTINGS with HEADER_TABLE_SIZE, and with MAX_CONCURRENT_STREAMS. Before anything has come.
+    func limitTable(_ bytes: Int, streams: Int) {
+        nghttp2_hd_inflate_change_table_size(inflater, bytes)
+        frame(4, Self.number(1, 2) + Self.number(bytes, 4) + Self.number(3, 2) + Self.number(streams, 4))
+    }
+
     func answer(_ stream: Int, _ status: Int, _ fields: [(String, String)] = [], _ body: [UInt8] = []) {
         // Literals without indexing, RFC 7541 section 6.2.2.
         let block = ([(":status", String(status))] + fields).flatMap { name, value in
