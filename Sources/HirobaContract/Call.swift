@@ -40,6 +40,8 @@ public enum CallCredential: Sendable {
     case optional
     /// Somebody must be.
     case required
+    /// Another server, or the operator: a key that the server made.
+    case serverKey
 }
 
 /// A call with JSON both ways.

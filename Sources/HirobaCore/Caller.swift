@@ -30,6 +30,10 @@ package enum Credential: Sendable {
     case none
     /// A session's token as the client sent it.
     case session(token: String)
+    /// A server key as another server sent it.
+    case serverKey(String)
+    /// Whoever can read the database itself, and so may know everything: the command line. Never made of a request.
+    case local
 }
 
 /// The languages we speak to people.

@@ -9,6 +9,8 @@ package final class Core: Sendable {
         package var limits = Limits()
         /// How often leftovers are looked for.
         package var maintenanceEvery = Duration.seconds(600)
+        /// What pushes are sent by. Without it they wait until a program that has it works on the same database.
+        package var push: PushOptions?
         /// Hears of what went wrong where no caller waits for an answer.
         package var report: @Sendable (HirobaError) -> Void = { _ in }
 
@@ -19,13 +21,15 @@ package final class Core: Sendable {
     package let files: Files
     package let community: Community
     package let events: Events
+    package let push: Push
+    let desk: Desk
     private let options: Options
 
     package init(
         database: Database, blobs: any BlobStore, pictures: any PictureMaker, clock: Clock = .system,
         options: Options = Options()
     ) {
-        let desk = Desk(database: database, clock: clock, limits: options.limits)
+        desk = Desk(database: database, clock: clock, limits: options.limits)
         accounts = Accounts(
             desk: desk,
             hashing: WorkerPool(
@@ -33,6 +37,7 @@ package final class Core: Sendable {
         files = Files(desk: desk, blobs: blobs, pictures: pictures)
         community = Community(desk: desk, files: files)
         events = Events(desk: desk, feed: Feed(desk: desk, report: options.report))
+        push = Push(desk: desk)
         self.options = options
     }
 

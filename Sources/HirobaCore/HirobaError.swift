@@ -44,6 +44,14 @@ extension HirobaError {
         Sentence(
             en: "This session has ended. Sign in again.", ja: "セッションが終了しています。もう一度サインインしてください。"))
 
+    /// What was asked for is for other servers and the operator.
+    package static let keyMissing = HirobaError(
+        .unauthorized, Sentence(en: "This needs a server key.", ja: "サーバーキーが必要です。"))
+
+    /// The key names nothing: taken back, or never ours.
+    package static let keyEnded = HirobaError(
+        .unauthorized, Sentence(en: "This server key is not valid (any more).", ja: "このサーバーキーは無効です。"))
+
     package static let forbidden = HirobaError(
         .forbidden, Sentence(en: "You do not have permission to do this.", ja: "この操作をする権限がありません。"))
 

@@ -16,6 +16,8 @@ package struct Limits: Sendable {
     package var uploadBytes = 20 << 20
     /// Sessions of one person. With one more, the one unused for longest ends.
     package var sessionsPerPerson = 100
+    /// Devices that pushes to one person go to. With one more, the one unused for longest is nobody's.
+    package var devicesPerPerson = 100
     /// How long a session lives without being used.
     package var sessionLifetime = Duration.seconds(90 * 24 * 3600)
     /// How often at most the use of a session is written down. Its expiry is late by no more than this.

@@ -10,6 +10,7 @@ package enum Schema {
         Migration("2026-12 files", files),
         Migration("2026-12 community", community),
         Migration("2026-12 spine", spine),
+        Migration("2026-12 push", push),
     ]
 
     private static let common: SQL = """
@@ -158,6 +159,138 @@ package enum Schema {
         INSERT INTO spine (epoch, floor_xid, floor_seq) VALUES (\(SQL.byDialect(
             sqlite: "lower(hex(randomblob(6)))",
             postgres: "substr(md5(CAST(clock_timestamp() AS text) || CAST(random() AS text)), 1, 12)")), 0, 0)
+        """,
+    ]
+
+    private static let push: [SQL] = [
+        // Marks what a strategy wants to tell and nobody has taken up yet.
+        "ALTER TABLE events ADD COLUMN push \(.flag)",
+        "CREATE INDEX events_to_push ON events (seq) WHERE push IS NOT NULL",
+        // Keys of other servers and of the operator. As with sessions, only the hash is kept.
+        """
+        CREATE TABLE server_keys (
+            id \(.key) NOT NULL PRIMARY KEY,
+            key_hash \(.key) NOT NULL UNIQUE,
+            name TEXT NOT NULL,
+            scopes \(.key) NOT NULL,
+            created_at \(.integer) NOT NULL,
+            revoked_at \(.integer)
+        )
+        """,
+        """
+        CREATE TABLE follows (
+            follower \(.key) NOT NULL,
+            followed \(.key) NOT NULL,
+            created_at \(.integer) NOT NULL,
+            PRIMARY KEY (follower, followed)
+        )
+        """,
+        "CREATE INDEX follows_by_followed ON follows (followed, follower)",
+        """
+        CREATE TABLE blocks (
+            blocker \(.key) NOT NULL,
+            blocked \(.key) NOT NULL,
+            created_at \(.integer) NOT NULL,
+            PRIMARY KEY (blocker, blocked)
+        )
+        """,
+        // No row is as good as the defaults.
+        """
+        CREATE TABLE notification_settings (
+            user_id \(.key) NOT NULL PRIMARY KEY,
+            topic_comments \(.key) NOT NULL,
+            photo_comments \(.key) NOT NULL,
+            others \(.flag) NOT NULL,
+            updated_at \(.integer) NOT NULL
+        )
+        """,
+        // A device belongs to the person of the session it last registered by, for as long as that lives: whatever ends
+        // the session detaches the device, without a further write. `registered_at` is when the app last handed its
+        // token in; a gateway that calls the token dead since before that is wrong.
+        """
+        CREATE TABLE devices (
+            id \(.key) NOT NULL PRIMARY KEY,
+            session_id \(.key),
+            platform \(.key) NOT NULL,
+            token \(.key),
+            environment \(.key) NOT NULL,
+            is_environment_proven \(.flag) NOT NULL,
+            app \(.key) NOT NULL,
+            permission \(.key) NOT NULL,
+            language \(.key),
+            time_zone \(.key),
+            app_version TEXT,
+            registered_at \(.integer),
+            died_at \(.integer),
+            problem \(.key),
+            last_verdict \(.key),
+            last_verdict_at \(.integer),
+            created_at \(.integer) NOT NULL,
+            updated_at \(.integer) NOT NULL,
+            version \(.integer) NOT NULL
+        )
+        """,
+        "CREATE UNIQUE INDEX devices_by_token ON devices (app, token) WHERE token IS NOT NULL",
+        "CREATE INDEX devices_by_session ON devices (session_id, id) WHERE session_id IS NOT NULL",
+        "CREATE INDEX devices_by_age ON devices (created_at, id)",
+        // One for each event that a strategy tells. The cursor says up to whom it has been made into deliveries.
+        """
+        CREATE TABLE notifications (
+            id \(.key) NOT NULL PRIMARY KEY,
+            kind \(.key) NOT NULL,
+            subject \(.key) NOT NULL,
+            container \(.key),
+            actor \(.key),
+            event_at \(.integer) NOT NULL,
+            created_at \(.integer) NOT NULL,
+            expires_at \(.integer) NOT NULL,
+            cursor \(.key),
+            state \(.key) NOT NULL
+        )
+        """,
+        "CREATE INDEX notifications_by_age ON notifications (created_at, id)",
+        "CREATE INDEX notifications_by_subject ON notifications (subject)",
+        "CREATE INDEX notifications_expanding ON notifications (created_at, id) WHERE state = 'expanding'",
+        """
+        CREATE TABLE notification_people (
+            notification_id \(.key) NOT NULL,
+            user_id \(.key) NOT NULL,
+            decision \(.key) NOT NULL,
+            PRIMARY KEY (notification_id, user_id)
+        )
+        """,
+        // The id is the one that gateways are told: a UUID, the same in every attempt.
+        """
+        CREATE TABLE deliveries (
+            id \(.key) NOT NULL PRIMARY KEY,
+            notification_id \(.key) NOT NULL,
+            device_id \(.key) NOT NULL,
+            user_id \(.key) NOT NULL,
+            state \(.key) NOT NULL,
+            reason \(.key),
+            attempts \(.integer) NOT NULL,
+            is_resent \(.flag) NOT NULL,
+            worker \(.key),
+            created_at \(.integer) NOT NULL,
+            due_at \(.integer),
+            sent_at \(.integer),
+            ended_at \(.integer),
+            gateway_id \(.key),
+            unique_id \(.key),
+            opened_at \(.integer),
+            UNIQUE (notification_id, device_id)
+        )
+        """,
+        // What is over is in none of the two, so that they stay small.
+        "CREATE INDEX deliveries_due ON deliveries (due_at, id) WHERE state = 'waiting'",
+        "CREATE INDEX deliveries_sending ON deliveries (worker, id) WHERE state = 'sending'",
+        "CREATE INDEX deliveries_by_device ON deliveries (device_id, created_at)",
+        // Who sends, with a sign of life while there is something to send.
+        """
+        CREATE TABLE push_workers (
+            id \(.key) NOT NULL PRIMARY KEY,
+            seen_at \(.integer) NOT NULL
+        )
         """,
     ]
 }

@@ -77,6 +77,26 @@ enum Samples {
     static let session = Session(
         id: "Lk4Jh3Gf2Ds1Aq0W", current: true, device: "Hanako's phone", createdAt: early, lastUsedAt: late,
         expiresAt: late)
+    static let device = Device(
+        id: "0F3C2A7B-E1D0-4586-A0B7-C9D2E4F61835", user: me.id, platform: .ios, environment: .sandbox,
+        app: "org.example.Forum", permission: .authorized, language: "ja-JP", timeZone: "Asia/Tokyo",
+        appVersion: "1.0 (7)", hasToken: true, registeredAt: early, lastVerdict: "accepted", lastVerdictAt: late,
+        health: DeviceHealth(condition: .well, sentence: "The gateway took the last push."), createdAt: early,
+        updatedAt: late)
+    static let bareDevice = Device(
+        id: "phone_of_nobody-1", platform: .ios, environment: .production, app: "org.example.Forum",
+        permission: .denied, hasToken: false,
+        health: DeviceHealth(condition: .noToken, sentence: "トークンがまだ届いていません。"), createdAt: early,
+        updatedAt: early)
+    static let push = PushSummary(
+        id: "Bv7Cx9Zl2Kj4Hg6F", kind: "comment.created", subject: comment.id.rawValue,
+        container: topic.id.rawValue, actor: stranger.id, sentence: "s", deliveries: 3, waiting: 1, accepted: 2,
+        opened: 1, happenedAt: early, createdAt: late, expiresAt: late)
+    static let delivery = PushDelivery(
+        id: "8f14e45f-ceea-467f-9b8e-2f6a1d3c5b70", push: push.id, device: device.id, user: me.id, state: .accepted,
+        reason: "accepted", sentence: "s", attempts: 2, isResent: true, createdAt: early, dueAt: late, sentAt: late,
+        endedAt: late, gatewayID: "8f14e45f-ceea-467f-9b8e-2f6a1d3c5b70",
+        uniqueID: "3f1c2b4a-9d8e-4f60-8a7b-6c5d4e3f2a1b", openedAt: late)
     static let token = "nR0yXb1cTq8vW5zK3jH7mP2sL9dF4gA6eU0iO1kQ5tY"
 
     static let all: [Sample] = [
@@ -114,6 +134,35 @@ enum Samples {
         Sample(ListComments(topic: topic.id, limit: 50, after: "c1"), answer: Page(items: [comment])),
         Sample(CreateComment(topic: topic.id, text: "I was."), answer: comment),
         Sample(DeleteComment(comment: comment.id), answer: NoContent()),
+        Sample(
+            PutDevice(
+                device: device.id, token: "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0",
+                environment: .sandbox, app: "org.example.Forum", permission: .authorized, language: "ja-JP",
+                timeZone: "Asia/Tokyo", appVersion: "1.0 (7)"), answer: device),
+        Sample(
+            PutDevice(
+                device: bareDevice.id, token: nil, environment: .production, app: "org.example.Forum",
+                permission: .denied), named: "PutDevice-bare", answer: bareDevice),
+        Sample(ReportOpened(device: device.id, push: delivery.id), answer: NoContent()),
+        Sample(ListDevices(limit: 2, after: "d1"), answer: Page(items: [device, bareDevice], next: "d2")),
+        Sample(ListPushes(limit: 50, after: "p1"), answer: Page(items: [push])),
+        Sample(
+            GetPush(push: push.id),
+            answer: PushStory(
+                push: push,
+                people: [
+                    PushRecipient(user: me.id, name: me.name, decision: .notified, sentence: "s"),
+                    PushRecipient(user: stranger.id, decision: .isActor, sentence: "s"),
+                ], deliveries: [delivery], isWhole: true)),
+        Sample(
+            GetPush(push: PushSummary.ID(delivery.id.rawValue)), named: "GetPush-delivery",
+            answer: PushStory(push: push, people: [], deliveries: [], isWhole: false)),
+        Sample(FollowUser(user: me.id), answer: NoContent()),
+        Sample(UnfollowUser(user: me.id), answer: NoContent()),
+        Sample(GetSettings(), answer: NotificationSettings()),
+        Sample(
+            PutSettings(topicComments: .following, photoComments: .off, others: false),
+            answer: NotificationSettings(topicComments: .following, photoComments: .off, others: false)),
         Sample(Live()),
         Sample(Live(topic: topic.id), named: "Live-topic"),
     ]

@@ -9,5 +9,7 @@ public enum Calls {
         ListTopics.self, CreateTopic.self, GetTopic.self, DeleteTopic.self,
         ListComments.self, CreateComment.self, DeleteComment.self,
         Live.self,
+        PutDevice.self, ReportOpened.self, ListDevices.self, ListPushes.self, GetPush.self,
+        FollowUser.self, UnfollowUser.self, GetSettings.self, PutSettings.self,
     ]
 }

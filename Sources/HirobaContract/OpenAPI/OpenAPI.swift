@@ -33,7 +33,10 @@ public enum OpenAPI {
                 "securitySchemes": [
                     "bearer": [
                         "type": "http", "scheme": "bearer", "description": "The token that a sign-in answered",
-                    ]
+                    ],
+                    "serverKey": [
+                        "type": "http", "scheme": "bearer", "description": "A key that the server made",
+                    ],
                 ],
             ],
         ]
@@ -90,6 +93,7 @@ public enum OpenAPI {
             case .none: []
             case .optional: [[:], ["bearer": []]]
             case .required: [["bearer": []]]
+            case .serverKey: [["serverKey": []]]
             }
         return operation
     }
@@ -103,7 +107,11 @@ public enum OpenAPI {
             responses[String(status)] = response
         }
         var codes: [ErrorCode] = [.invalidRequest]
-        if call.credential == .required { codes.append(.unauthorized) }
+        switch call.credential {
+        case .none, .optional: break
+        case .required: codes.append(.unauthorized)
+        case .serverKey: codes += [.unauthorized, .forbidden]
+        }
         codes += call.errors
         for status in Set(codes.map(\.status)).sorted() {
             responses[String(status)] = ["$ref": "#/components/responses/Problem"]

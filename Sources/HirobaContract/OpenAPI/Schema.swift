@@ -25,6 +25,14 @@ extension Optional: Nullable where Wrapped: Decodable {
 
 extension ErrorCode: SchemaDescribed {}
 extension LiveEventName: SchemaDescribed {}
+extension DeviceCondition: SchemaDescribed {}
+extension DevicePlatform: SchemaDescribed {}
+extension NotifiedBy: SchemaDescribed {}
+extension PushDecision: SchemaDescribed {}
+extension PushDeliveryState: SchemaDescribed {}
+extension PushEnvironment: SchemaDescribed {}
+extension PushPermission: SchemaDescribed {}
+extension ReportOpened.Event: SchemaDescribed {}
 
 extension OpenText {
     static var schema: JSON {

@@ -12,10 +12,10 @@ struct Desk: Sendable {
     func read<Result: Sendable>(
         _ caller: Caller, _ body: @escaping @Sendable (Transaction, Visitor) throws -> Result
     ) async throws(HirobaError) -> Result {
-        let (token, now, recognised) = (caller.tokenHash, clock.now(), caller.recognised)
+        let (credential, now, recognised) = (caller.hashedCredential, clock.now(), caller.recognised)
         do {
             let (result, stale) = try await database.read { db in
-                let visitor = try Visitor(token, in: db, at: now)
+                let visitor = try Visitor(credential, in: db, at: now)
                 if let member = visitor.member { recognised?(member.user) }
                 let result = try body(db, visitor)
                 return (result, visitor.member.flatMap { limits.isStale($0.session, at: now) ? $0.session.id : nil })
@@ -35,10 +35,10 @@ struct Desk: Sendable {
     func write<Result: Sendable>(
         _ caller: Caller, _ body: @escaping @Sendable (Transaction, Visitor) throws -> Result
     ) async throws(HirobaError) -> Result {
-        let (token, now, recognised) = (caller.tokenHash, clock.now(), caller.recognised)
+        let (credential, now, recognised) = (caller.hashedCredential, clock.now(), caller.recognised)
         do {
             return try await database.write { db in
-                let visitor = try Visitor(token, in: db, at: now)
+                let visitor = try Visitor(credential, in: db, at: now)
                 if let member = visitor.member { recognised?(member.user) }
                 if let session = visitor.member?.session, limits.isStale(session, at: now) {
                     try slide(session.id, in: db, at: now)
@@ -86,14 +86,28 @@ struct Visitor: Sendable {
     /// Nobody, when the caller showed no credential.
     let member: Member?
     let access: Access
+    /// What the key they came by opens.
+    private let scopes: Set<ServerKey.Scope>
 
-    /// - Throws: `HirobaError.sessionEnded` for a token that names no living session.
-    init(_ tokenHash: String?, in db: Transaction, at now: Int64) throws {
-        guard let tokenHash else {
-            member = nil
-            access = .anyone
-            return
+    /// - Throws: `HirobaError.sessionEnded` for a token that names no living session, `keyEnded` for a key that opens
+    ///   nothing.
+    init(_ credential: HashedCredential, in db: Transaction, at now: Int64) throws {
+        switch credential {
+        case .none: self.init(member: nil, access: .anyone)
+        case .session(let hash): try self.init(session: hash, in: db, at: now)
+        case .serverKey(let hash):
+            self.init(member: nil, access: .anyone, scopes: try ServerKey.scopes(of: hash, in: db))
+        case .local: self.init(member: nil, access: .anyone, scopes: Set(ServerKey.Scope.allCases))
         }
+    }
+
+    private init(member: Member?, access: Access, scopes: Set<ServerKey.Scope> = []) {
+        self.member = member
+        self.access = access
+        self.scopes = scopes
+    }
+
+    private init(session tokenHash: String, in db: Transaction, at now: Int64) throws {
         let found = try db.first(
             """
             SELECT s.id, s.last_used_at, s.user_id, u.name FROM sessions s JOIN users u ON u.id = s.user_id
@@ -105,14 +119,21 @@ struct Visitor: Sendable {
                 session: .init(id: try row.text(0), lastUsedAt: try row.integer(1)))
         }
         guard let found else { throw HirobaError.sessionEnded }
-        member = found
-        access = .person(found.user)
+        self.init(member: found, access: .person(found.user))
     }
 
     /// The person, for what nobody may do.
     func signedIn() throws(HirobaError) -> Member {
         guard let member else { throw .unauthorized }
         return member
+    }
+
+    /// For what only a server key opens.
+    ///
+    /// - Throws: `unauthorized` for nobody in particular, else `forbidden`.
+    func mustHold(_ scope: ServerKey.Scope) throws(HirobaError) {
+        if scopes.contains(scope) { return }
+        throw member == nil && scopes.isEmpty ? .keyMissing : .forbidden
     }
 
     /// Whether the visitor may change a row with these lists.
@@ -139,12 +160,21 @@ struct Member: Sendable {
     var person: Person { Person(id: user, name: name) }
 }
 
+/// A credential as it is looked up: hashed once, before the transaction.
+enum HashedCredential: Sendable {
+    case none
+    case session(String)
+    case serverKey(String)
+    case local
+}
+
 extension Caller {
-    /// The hash of the token as the table keeps it.
-    fileprivate var tokenHash: String? {
+    fileprivate var hashedCredential: HashedCredential {
         switch credential {
-        case .none: nil
-        case .session(let token): SessionToken.hash(token)
+        case .none: .none
+        case .session(let token): .session(SessionToken.hash(token))
+        case .serverKey(let key): .serverKey(ServerKey.hash(key))
+        case .local: .local
         }
     }
 }

@@ -18,6 +18,11 @@ struct Event: Sendable {
         static let topicDeleted = Kind(name: "topic.deleted")
         static let commentCreated = Kind(name: "comment.created")
         static let commentDeleted = Kind(name: "comment.deleted")
+        static let userFollowed = Kind(name: "user.followed")
+        static let userUnfollowed = Kind(name: "user.unfollowed")
+        static let userBlocked = Kind(name: "user.blocked")
+        static let userUnblocked = Kind(name: "user.unblocked")
+        static let settingsUpdated = Kind(name: "settings.updated")
     }
 
     let kind: Kind

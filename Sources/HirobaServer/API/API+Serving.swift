@@ -102,7 +102,7 @@ extension API {
         var caller = Caller(address: request.peer.ip, language: language(of: request))
         if let field = request.headers["Authorization"] {
             guard let token = bearerToken(in: field) else { throw .malformedAuthorization }
-            caller.credential = .session(token: token)
+            caller.credential = ServerKey.isOne(token) ? .serverKey(token) : .session(token: token)
             if let recognition = Recognition.current { caller.recognised = { recognition.note($0) } }
         }
         if request.method == .post {

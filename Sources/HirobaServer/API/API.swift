@@ -30,7 +30,7 @@ struct API: Sendable {
 
     /// The table of contents: every call of `Calls.all`.
     func register(on routes: inout Routes) {
-        let (accounts, files, community) = (core.accounts, core.files, core.community)
+        let (accounts, files, community, push) = (core.accounts, core.files, core.community, core.push)
 
         serve(SignUp.self, on: &routes) { try await accounts.signUp($0, by: $1) }
         serve(SignIn.self, on: &routes) { try await accounts.signIn($0, by: $1) }
@@ -53,6 +53,16 @@ struct API: Sendable {
         serve(ListComments.self, on: &routes) { try await community.comments($0, by: $1) }
         serve(CreateComment.self, on: &routes) { try await community.createComment($0, by: $1) }
         serve(DeleteComment.self, on: &routes) { try await community.deleteComment($0, by: $1) }
+
+        serve(PutDevice.self, on: &routes) { try await push.register($0, by: $1) }
+        serve(ReportOpened.self, on: &routes) { try await push.report($0, by: $1) }
+        serve(ListDevices.self, on: &routes) { try await push.devices($0, by: $1) }
+        serve(ListPushes.self, on: &routes) { try await push.notifications($0, by: $1) }
+        serve(GetPush.self, on: &routes) { try await push.story($0, by: $1) }
+        serve(FollowUser.self, on: &routes) { try await community.follow($0, by: $1) }
+        serve(UnfollowUser.self, on: &routes) { try await community.unfollow($0, by: $1) }
+        serve(GetSettings.self, on: &routes) { try await community.settings($0, by: $1) }
+        serve(PutSettings.self, on: &routes) { try await community.putSettings($0, by: $1) }
 
         serveLive(on: &routes)
         serveDocument(on: &routes)
