@@ -258,6 +258,24 @@ def test_nothing_is_missed_before_the_stream_begins(hiroba, person, look):
 
 
 @looks(SCRIPTED)
+def test_nothing_is_missed_before_a_tab_hears_the_stream_of_another(hiroba, person, look):
+    """Between the drawing of a second page and the first word that it can hear from the first."""
+    first = person(hiroba, look)
+    first.goto("/forum")
+    expect(row(first, hiroba.topic(hiroba.person(), unique("Heard"))["title"])).to_have_count(1)
+    second = first.context.new_page()
+    held = []
+    second.route("**/live.js", lambda route: held.append(route))
+    second.goto("/forum", wait_until="commit")
+    eventually(lambda: second.evaluate("1") and held, what="loading the script")
+    title = hiroba.topic(hiroba.person(), unique("In between"))["title"]
+    expect(row(first, title)).to_have_count(1)
+    expect(row(second, title)).to_have_count(0)
+    held.pop().continue_()
+    expect(row(second, title)).to_have_count(1)
+
+
+@looks(SCRIPTED)
 def test_an_older_answer_does_not_undo_news(hiroba, person, look):
     """A list that was asked for before something happened arrives after the live stream told of it."""
     page = person(hiroba, look)

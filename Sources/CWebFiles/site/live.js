@@ -34,8 +34,14 @@ export function startLive(handle, resync) {
                 resolve();
             };
         });
+        const takeTurn = async () => {
+            const { held } = await navigator.locks.query();
+            // What another tab told before this one could hear it.
+            if (held.some((lock) => lock.name === 'hiroba-live')) resync();
+            await navigator.locks.request('hiroba-live', { signal: controller.signal }, hold);
+        };
         // Without locks (plain HTTP from another machine) each visible tab has a stream of its own.
-        if (navigator.locks) navigator.locks.request('hiroba-live', { signal: controller.signal }, hold).catch(() => {});
+        if (navigator.locks) takeTurn().catch(() => {});
         else hold();
     };
     const follow = () => {
