@@ -44,10 +44,12 @@ package final class Database: Sendable {
 
     private let engine: any Engine
     private let options: Options
+    private let isOnlyForReading: Bool
 
-    private init(_ engine: any Engine, _ options: Options) {
+    private init(_ engine: any Engine, _ options: Options, isOnlyForReading: Bool = false) {
         self.engine = engine
         self.options = options
+        self.isOnlyForReading = isOnlyForReading
     }
 
     deinit { engine.close(whenDone: nil) }
@@ -63,6 +65,17 @@ package final class Database: Sendable {
             case .postgres(let url): try await PostgresEngine.open(url: url, migrations, options)
             }
         return Database(engine, options)
+    }
+
+    /// Opens a database for reads only, while another process may be working with it. Nothing is made and nothing changed:
+    /// a database that is not there is `.unavailable`, and its schema is as whoever wrote it left it.
+    package static func openForReading(_ location: Location, options: Options = Options()) async throws -> Database {
+        let engine: any Engine =
+            switch location {
+            case .sqlite(let path): try await SQLiteViewer.open(path: path, options)
+            case .postgres(let url): try await PostgresEngine.open(url: url, [], options)
+            }
+        return Database(engine, options, isOnlyForReading: true)
     }
 
     package var dialect: Dialect { engine.dialect }
@@ -100,7 +113,10 @@ package final class Database: Sendable {
     private func run<Value: Sendable>(
         _ kind: Operation.Kind, _ deadline: Deadline, _ body: @escaping @Sendable (Transaction) throws -> Value
     ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
+        guard kind == .read || !isOnlyForReading else {
+            throw StoreError(.programming, "a write on a database that was opened for reading")
+        }
+        return try await withCheckedThrowingContinuation { continuation in
             engine.submit(ClosureOperation(kind, deadline: deadline, continuation: continuation, body: body))
         }
     }
@@ -125,7 +141,10 @@ package final class Database: Sendable {
     package func settings() async throws -> [Setting] { try await read(engine.settings) }
 
     /// The names of the schema's steps so far.
-    package func appliedMigrations() async throws -> [String] { try await write(Migrator.applied) }
+    package func appliedMigrations() async throws -> [String] {
+        if isOnlyForReading { return try await read(Migrator.names) }
+        return try await write(Migrator.applied)
+    }
 
     /// Writes that nobody has begun yet: a measure of load.
     package var waitingWrites: Int { engine.waitingWrites }

@@ -41,7 +41,11 @@ struct Migrator {
 
     static func applied(_ db: Transaction) throws -> [String] {
         try db.run(table)
-        return try db.rows("SELECT name FROM schema_steps ORDER BY position") { row in try row.text(0) }
+        return try names(db)
+    }
+
+    static func names(_ db: Transaction) throws -> [String] {
+        try db.rows("SELECT name FROM schema_steps ORDER BY position") { row in try row.text(0) }
     }
 
     private func next(after applied: [Applied]) throws(StoreError) -> Next {

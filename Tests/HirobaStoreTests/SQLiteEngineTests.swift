@@ -84,4 +84,35 @@ import Testing
             await database.close()
         }
     }
+
+    @Test("can be looked at beside the program that writes, and after it, without leaving a trace")
+    func viewing() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/a.db"
+            #expect(await code { try await Database.openForReading(.sqlite(path: path)) } == .unavailable)
+            #expect(access(path, F_OK) != 0)
+
+            func values(_ database: Database) async throws -> [Int64] {
+                try await database.read { db in
+                    try db.rows("SELECT value FROM counters ORDER BY value") { row in try row.integer(0) }
+                }
+            }
+            let writer = try await Database.open(.sqlite(path: path), migrations: [counters])
+            let viewer = try await Database.openForReading(.sqlite(path: path))
+            #expect(try await viewer.appliedMigrations() == [counters.name])
+            #expect(try await values(viewer) == [])
+            try await writer.write { db in try db.run("INSERT INTO counters (name, value) VALUES ('a', 1)") }
+            #expect(try await values(viewer) == [1])
+            #expect(await code { try await viewer.write { db in try db.run("DELETE FROM counters") } } == .programming)
+            #expect(await code { try await viewer.read { db in try db.run("DELETE FROM counters") } } == .programming)
+            await viewer.close()
+            // It was not the viewer's to tidy up, and the writer goes on.
+            try await writer.write { db in try db.run("INSERT INTO counters (name, value) VALUES ('b', 2)") }
+            await writer.close()
+            let later = try await Database.openForReading(.sqlite(path: path))
+            #expect(try await values(later) == [1, 2])
+            await later.close()
+            await (try await Database.open(.sqlite(path: path), migrations: [counters])).close()
+        }
+    }
 }

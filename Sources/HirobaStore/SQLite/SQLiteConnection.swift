@@ -27,9 +27,11 @@ final class SQLiteConnection: Connection {
     /// The clock is read once in so many steps of SQLite's machine, about every tenth of a millisecond.
     private static let stepsBetweenLooks: Int32 = 4000
 
-    init(path: String) throws(StoreError) {
+    /// - Parameter isReadOnly: opens what is there, and makes and changes nothing.
+    init(path: String, isReadOnly: Bool = false) throws(StoreError) {
         var opened: OpaquePointer?
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
+        let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        let flags = access | SQLITE_OPEN_NOMUTEX
         let status = sqlite3_open_v2(path, &opened, flags, nil)
         guard let opened else { throw StoreError(.unavailable, "SQLite has no memory for a connection") }
         guard status == SQLITE_OK else {

@@ -14,7 +14,7 @@ final class SQLiteEngine: Engine {
     private let threads: ThreadCount
 
     /// "HROB", which `file` and a later start can read in the header of the database.
-    private static let applicationID: Int64 = 0x4852_4f42
+    static let applicationID: Int64 = 0x4852_4f42
 
     private init(
         _ writer: SQLiteConnection, _ readers: [SQLiteConnection], _ quickReaders: [SQLiteConnection],
@@ -167,7 +167,7 @@ final class SQLiteEngine: Engine {
         }
     }
 
-    private static func read(_ operation: Operation, on connection: SQLiteConnection) {
+    static func read(_ operation: Operation, on connection: SQLiteConnection) {
         if operation.deadline.hasPassed {
             return operation.fail(StoreError(.timeout, "the read waited too long for its turn"))
         }
