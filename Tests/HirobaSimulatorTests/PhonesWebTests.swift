@@ -12,12 +12,14 @@ private struct Browser {
     let prefix: String
     let bundle = "org.example.forum"
 
-    init(prefix: String = "", pages: PhonesWeb.Pages = .tab) async {
+    init(
+        prefix: String = "", pages: PhonesWeb.Pages = .tab, _ change: (inout PhonesWeb.Options) -> Void = { _ in }
+    ) async {
         phones = Phones(clock: clock.clock)
         var options = PhonesWeb.Options()
         options.prefix = prefix
         options.pages = pages
-        options.pageOrigins = ["http://hana.localhost:8080"]
+        change(&options)
         self.prefix = prefix
         let provider = Provider()
         let front = Front(rules: provider.rules, phones: phones, clock: clock.clock)
@@ -119,6 +121,52 @@ private func text(_ response: HTTPResponse) -> String {
         #expect(await browser.phones.phone("hana") != before)
         let json = try await browser.act(action, form, ["Accept": "application/json"])
         #expect(text(json) == #"{"location":null}"#)
+    }
+
+    @Test("the page may show and send to the phones' own pages, and nobody else's")
+    func contentPolicy() async throws {
+        let browser = await Browser { $0.pageOrigins = ["http://other.localhost:1"] }
+        let policy = try #require(try await browser.get("/").headers["Content-Security-Policy"])
+        let origins = "http://hana.localhost:8080 http://other.localhost:1"
+        #expect(policy.contains("form-action 'self' \(origins);") && policy.contains("frame-src 'self' \(origins);"))
+        #expect(policy.contains("frame-ancestors 'self';"))
+    }
+
+    @Test("beside a companion the phones say where to begin, and each push where its whole story is")
+    func companion() async throws {
+        let browser = await Browser(prefix: "/phones") { options in
+            options.companion = PhonesWeb.Companion(english: "Forum", japanese: "掲示板", address: "/forum")
+            options.stories = "/push/"
+        }
+        await browser.phones.setStarts([Phone.Start(title: "Cats & dogs", address: "/forum/1")], of: "hana")
+        try await browser.push(#"{"aps":{"alert":"x"}}"#)
+        let page = text(try await browser.get("", ["Accept-Language": "en"]))
+        #expect(page.contains(#"<iframe title="Forum" name="companion" src="/forum">"#))
+        #expect(page.contains(#"<a href="/forum/1" target="companion">Cats &amp; dogs</a>"#))
+        #expect(page.contains(#"<a href="/push/id">"#))
+        #expect(page.contains(#"<a href="/phones">Look again</a>"#))
+        let alone = await Browser()
+        await alone.phones.setStarts([Phone.Start(title: "Cats", address: "/forum/1")], of: "hana")
+        #expect(!text(try await alone.get("/")).contains("/forum/1"))
+    }
+
+    @Test("with a name of its own the page leads there whoever comes by another name of this machine")
+    func ownName() async throws {
+        let browser = await Browser(prefix: "/phones") { options in
+            options.name = "hiroba.localhost"
+            options.hosts = ["demo.example"]
+        }
+        for (host, address) in [
+            ("127.0.0.1:8080", "http://hiroba.localhost:8080/phones"),
+            ("[::1]:80", "http://hiroba.localhost:80/phones"), ("localhost", "http://hiroba.localhost/phones"),
+            ("hana.hiroba.localhost:1", "http://hiroba.localhost:1/phones"),
+        ] {
+            let response = try await browser.get("", ["Host": host])
+            #expect(response.status == .seeOther && response.headers["Location"] == address, "\(host)")
+        }
+        for host in ["hiroba.localhost:8080", "hiroba.localhost", "demo.example"] {
+            #expect(try await browser.get("", ["Host": host]).status == .ok, "\(host)")
+        }
     }
 
     @Test("on a phone without pages a tap opens the app and leads nowhere")

@@ -18,6 +18,18 @@ package struct Phone: Sendable, Hashable, Identifiable {
     package var webBase: String?
     /// A line about this phone from whoever watches over it.
     package var note: Note?
+    /// Pages of the companion from which something can be sent to this phone.
+    package var starts: [Start] = []
+
+    package struct Start: Sendable, Hashable {
+        package var title: String
+        package var address: String
+
+        package init(title: String, address: String) {
+            self.title = title
+            self.address = address
+        }
+    }
 
     package struct Note: Sendable, Hashable {
         package var english: String

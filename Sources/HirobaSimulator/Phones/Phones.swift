@@ -181,6 +181,11 @@ package actor Phones {
         tellListeners()
     }
 
+    package func setStarts(_ starts: [Phone.Start], of id: Phone.ID) {
+        book.change(id) { $0.starts = starts }
+        tellListeners()
+    }
+
     package func setWebBase(_ base: String?, of id: Phone.ID) async {
         book.change(id) { $0.webBase = base }
         await finishChange()

@@ -11,7 +11,9 @@ struct PhonesContext: Sendable {
     var now: Int64
     let pages: PhonesWeb.Pages
     let companion: PhonesWeb.Companion?
+    let stories: String?
 
+    var home: String { prefix.isEmpty ? "/" : prefix }
     func file(_ name: StaticString) -> String { "\(prefix)/static/\(version)/\(name)" }
     func symbol(_ name: StaticString) -> String { "\(file("symbols.svg"))#\(name)" }
     /// A phone without pages of its own would open this page a second time.
@@ -37,7 +39,15 @@ extension HTML {
                 header(.class("bar")) {
                     div(.class("bar-inner")) {
                         h1 { texts.title }
-                        p(.class("lead")) { texts.introduction }
+                        p(.class("lead")) { context.companion == nil ? texts.introduction : texts.introductionBeside }
+                        if context.companion != nil {
+                            // Without scripts the page stands still.
+                            p(.class("lead without-scripts")) {
+                                texts.standsStill
+                                " "
+                                a(.href(context.home)) { texts.lookAgain }
+                            }
+                        }
                         form(.class("language"), .post, .action("\(context.prefix)/language")) {
                             button(
                                 .class("quiet-button"), .type("submit"), .name("language"),
@@ -70,9 +80,12 @@ extension HTML {
     private static func companionFrame(_ companion: PhonesWeb.Companion, _ texts: PhonesTexts) -> HTML {
         let name = texts.language == .ja ? companion.japanese : companion.english
         return section(.class("companion"), .aria("aria-label", name)) {
-            iframe(.title(name), .src(companion.address)) {}
+            iframe(.title(name), .name(companionName), .src(companion.address)) {}
         }
     }
+
+    /// Links that shall open beside the phones name it as their target.
+    private static let companionName = "companion"
 
     // MARK: - A phone
 
@@ -84,6 +97,7 @@ extension HTML {
             .aria("aria-labelledby", "name-\(phone.id)")
         ) {
             h2(.class("phone-name"), .id("name-\(phone.id)")) { phone.name }
+            if context.companion != nil, !phone.starts.isEmpty { starts(context, phone) }
             div(.class("device")) {
                 section(
                     .class("screen \(wallpaper(of: phone))"), .data("data-screen", open == nil ? "lock" : "app"),
@@ -107,6 +121,17 @@ extension HTML {
                 for app in phone.apps where app.isInstalled { appControls(context, phone, app) }
                 deviceControls(context, phone)
                 for app in phone.apps { moreControls(context, phone, app) }
+            }
+        }
+    }
+
+    private static func starts(_ context: PhonesContext, _ phone: Phone) -> HTML {
+        div(.class("starts"), .data("data-key", "starts")) {
+            p { context.texts.starts(phone.person ?? phone.name) }
+            ul {
+                for start in phone.starts {
+                    li { a(.href(start.address), .init("target", companionName)) { start.title } }
+                }
             }
         }
     }
@@ -440,6 +465,9 @@ extension HTML {
                     moment(context, delivery.moments.first?.time ?? context.now)
                 }
                 div(.class("story")) {
+                    if let stories = context.stories {
+                        p(.class("whole")) { a(.href(stories + delivery.apnsID)) { texts.wholeStory } }
+                    }
                     h3 { texts.details }
                     ol(.class("steps")) {
                         for moment in delivery.moments {

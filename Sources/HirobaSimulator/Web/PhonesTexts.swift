@@ -6,6 +6,12 @@ struct PhonesTexts: Sendable {
 
     let title: String
     let introduction: String
+    /// With the forum on the same page.
+    let introductionBeside: String
+    let standsStill: String
+    let lookAgain: String
+    /// Above links to a person's threads.
+    let starts: @Sendable (_ person: String) -> String
     let skipToContent: String
     let otherLanguage: PhonesLanguage
     let otherLanguageName: String
@@ -60,6 +66,7 @@ struct PhonesTexts: Sendable {
     let logIntroduction: String
     let emptyLog: String
     let clearLog: String
+    let wholeStory: String
     let withoutTitle: String
     let crowd: String
     let details: String
@@ -96,6 +103,10 @@ extension PhonesTexts {
         language: .en,
         title: "Phones",
         introduction: "Each phone stands for a real one: what you send to its token arrives here as it would there.",
+        introductionBeside:
+            "Write a comment on a thread whose author has a phone here, and the phone lights up. Tap the notification to read the thread on the phone and answer as its owner.",
+        standsStill: "Without scripts this page stands still.", lookAgain: "Look again",
+        starts: { "Threads by \($0). A comment on one lights this phone up:" },
         skipToContent: "Skip to the phones",
         otherLanguage: .ja,
         otherLanguageName: "日本語",
@@ -143,7 +154,7 @@ extension PhonesTexts {
         log: "What happened",
         logIntroduction: "Every push, the newest first: how far it came, and why nothing was shown.",
         emptyLog: "No push has come yet. Post a comment, or send one to a token above.",
-        clearLog: "Clear the log",
+        clearLog: "Clear the log", wholeStory: "The whole story, from the comment to the tap",
         withoutTitle: "(no text)",
         crowd: "a phone that is not on this page",
         details: "Step by step",
@@ -225,6 +236,10 @@ extension PhonesTexts {
         language: .ja,
         title: "スマートフォン",
         introduction: "どの端末も本物の代わりです。トークンに送ったプッシュ通知が、実機と同じように届きます。",
+        introductionBeside:
+            "端末の持ち主が立てたスレッドにコメントすると、その端末に通知が届きます。通知をタップすると、持ち主としてスレッドを読んで返事ができます。",
+        standsStill: "スクリプトなしでは、このページは自動で更新されません。", lookAgain: "もう一度見る",
+        starts: { "\($0)さんのスレッド。コメントするとこの端末に届きます：" },
         skipToContent: "端末へ移動",
         otherLanguage: .en,
         otherLanguageName: "English",
@@ -272,7 +287,7 @@ extension PhonesTexts {
         log: "プッシュ通知の記録",
         logIntroduction: "新しい順に、どこまで届いたか、なぜ表示されなかったかを示します。",
         emptyLog: "まだ届いていません。コメントを投稿するか、上のトークンに送ってください。",
-        clearLog: "記録を消す",
+        clearLog: "記録を消す", wholeStory: "コメントからタップまでの一部始終",
         withoutTitle: "（本文なし）",
         crowd: "このページにない端末",
         details: "経過",

@@ -9,21 +9,28 @@ package struct PhonesWeb: Sendable {
         package var prefix = ""
         /// Where a tap shows the app's page.
         package var pages = Pages.tab
-        /// Origins (scheme, host and port) of those pages, which the page's content policy must know.
+        /// Origins (scheme, host and port) of those pages besides the phones' own, which the page's content policy must know.
         package var pageOrigins: [String] = []
         /// A page shown beside the phones, such as the forum whose comments arrive on them.
         package var companion: Companion?
+        /// Where somebody else tells more about a push: the address to which its `apns-id` is added, such as `/push/`.
+        package var stories: String?
         /// Hosts (with port, if it is not the usual one) that the page is asked by, besides this machine's own names.
         package var hosts: Set<String> = []
+        /// The name of this machine under which the page must be looked at, such as `hiroba.localhost`: whoever comes by
+        /// another is led there. Phones whose pages lie below it then belong to the same site, without which browsers send
+        /// them no cookies inside a frame.
+        package var name: String?
         /// What becomes of a link that was tapped: the address to open as that phone's person. `nil` opens nothing.
         package var openURL: OpenURL
 
-        package init(openURL: @escaping OpenURL = { phone, link in DeepLink.address(of: link, for: phone) }) {
+        package init(openURL: @escaping OpenURL = { phone, tap in DeepLink.address(of: tap?.link, for: phone) }) {
             self.openURL = openURL
         }
     }
 
-    package typealias OpenURL = @Sendable (_ phone: Phone, _ link: String?) async -> String?
+    /// `tap` is `nil` when not a notification was tapped but the app's icon.
+    package typealias OpenURL = @Sendable (_ phone: Phone, _ tap: PhoneBook.Tap?) async -> String?
 
     package enum Pages: Sendable, Hashable {
         /// In a tab of its own for each phone.
@@ -128,27 +135,40 @@ package struct PhonesWeb: Sendable {
     func context(_ request: HTTPRequest) -> PhonesContext {
         PhonesContext(
             texts: PhonesTexts.of(PhonesLanguage(of: request)), prefix: options.prefix, version: files.version,
-            now: clock.now(), pages: options.pages, companion: options.companion)
+            now: clock.now(), pages: options.pages, companion: options.companion, stories: options.stories)
     }
 
     static let deliveriesShown = 60
 
     private func page(_ request: HTTPRequest) async -> HTTPResponse {
         await guarded(request) {
+            if let address = addressOfOurName(request) {
+                return HTTPResponse(.seeOther, headers: ["Location": address, "Cache-Control": "no-store"])
+            }
+            let all = await phones.all
             let page = HTML.phonesPage(
-                context(request), phones: await phones.all,
-                deliveries: await phones.deliveries(most: Self.deliveriesShown))
+                context(request), phones: all, deliveries: await phones.deliveries(most: Self.deliveriesShown))
             return HTTPResponse(
                 headers: [
-                    "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": contentPolicy,
+                    "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": contentPolicy(all),
                     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
                     "Cache-Control": "private, no-cache", "Vary": "Accept-Language, Cookie",
                 ], body: .bytes(page.documentBytes))
         }
     }
 
-    private var contentPolicy: String {
-        let origins = options.pageOrigins.map { " \($0)" }.joined()
+    /// The page's address under `options.name`; nil when that was asked for, or when the visitor is at another machine.
+    private func addressOfOurName(_ request: HTTPRequest) -> String? {
+        guard let name = options.name, let host = request.headers["Host"]?.lowercased(), !options.hosts.contains(host),
+            let asked = PictureAddress("http://\(host)/"), asked.host != name
+        else { return nil }
+        let port = host.hasSuffix(":\(asked.port)") ? ":\(asked.port)" : ""
+        return "\(request.isSecure ? "https" : "http")://\(name)\(port)\(home)"
+    }
+
+    private func contentPolicy(_ phones: [Phone]) -> String {
+        let known = Set(options.pageOrigins + phones.compactMap { $0.webBase.map(PhonesProgram.origin) })
+        let origins = known.sorted().map { " \($0)" }.joined()
         return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
             + "form-action 'self'\(origins); frame-src 'self'\(origins); frame-ancestors 'self'; base-uri 'none'"
     }
@@ -293,7 +313,7 @@ package struct PhonesWeb: Sendable {
 
     private func tap(_ notification: Int, on phone: Phone) async -> String? {
         guard let tap = await phones.tap(notification, on: phone.id), phone.webBase != nil else { return nil }
-        return await show(await options.openURL(tap.phone, tap.link), of: tap.bundle, on: phone)
+        return await show(await options.openURL(tap.phone, tap), of: tap.bundle, on: phone)
     }
 
     private func open(_ bundle: String, on phone: Phone) async -> String? {
