@@ -12,16 +12,19 @@ package struct SiteOptions: Sendable {
     /// The address that people use, when a proxy stands in front. With `https` cookies are marked secure.
     package var publicURL: String?
     package var clock: Clock
+    /// What stands beside the forum in the demo.
+    package var phones: SitePhones?
     /// Writes down a failure of ours and answers the id under which the log has it.
     package var record: @Sendable (_ cause: String, HTTPRequest) -> String
 
     package init(
-        secret: [UInt8], publicURL: String? = nil, clock: Clock = .system,
+        secret: [UInt8], publicURL: String? = nil, clock: Clock = .system, phones: SitePhones? = nil,
         record: @escaping @Sendable (_ cause: String, HTTPRequest) -> String = { _, _ in ObjectID.random() }
     ) {
         self.secret = secret
         self.publicURL = publicURL
         self.clock = clock
+        self.phones = phones
         self.record = record
     }
 }
@@ -44,7 +47,9 @@ package struct Site: Sendable {
 
     package func register(on routes: inout Routes) {
         routes.on(.get, "/") { request, _ in
-            await page(request) { visitor in .page(.frontPage(context(visitor, request))) }
+            await page(request) { visitor in
+                .page(.frontPage(context(visitor, request), phones: options.phones?.page))
+            }
         }
         routes.on(.get, "/typed-client") { request, _ in
             let code = String(decoding: EmbeddedFile.bytes(folder: "examples", name: "marvel.swift"), as: UTF8.self)
@@ -61,6 +66,7 @@ package struct Site: Sendable {
             HTTPResponse(.seeOther, headers: ["Location": files.address("favicon.svg")])
         }
         registerForum(on: &routes)
+        registerPush(on: &routes)
 
         // A browser gets a page where others get what the surfaces say.
         let notFound = routes.notFound
@@ -144,7 +150,7 @@ extension Site {
     private func response(to request: HTTPRequest, _ answer: Answer, _ visitor: Visitor) -> HTTPResponse {
         var response: HTTPResponse
         switch answer {
-        case .page(let page, let status): response = Self.document(page, status)
+        case .page(let page, let status): response = document(page, status, for: request)
         case .seeOther(let address) where request.wantsJSON:
             response = Self.json(.ok, [("location", address)])
         case .seeOther(let address):
@@ -156,7 +162,7 @@ extension Site {
             let page = HTML.messagePage(
                 context(visitor, request), title: refusal.title, text: refusal.message,
                 isRefusal: request.method != .get)
-            response = Self.document(page, refusal.status)
+            response = document(page, refusal.status, for: request)
         }
         if response.status == .serviceUnavailable || response.status == .tooManyRequests {
             response.headers["Retry-After"] = "5"
@@ -168,11 +174,13 @@ extension Site {
         return response
     }
 
-    private static func document(_ page: HTML, _ status: HTTPStatus) -> HTTPResponse {
-        HTTPResponse(
+    private func document(_ page: HTML, _ status: HTTPStatus, for request: HTTPRequest) -> HTTPResponse {
+        let ancestors = options.phones?.frameAncestors(of: request) ?? "'none'"
+        return HTTPResponse(
             status,
             headers: [
-                "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": contentPolicy,
+                "Content-Type": "text/html; charset=utf-8",
+                "Content-Security-Policy": "\(Self.contentPolicy); frame-ancestors \(ancestors)",
                 "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
                 "Cross-Origin-Opener-Policy": "same-origin",
             ], body: .bytes(page.documentBytes))
@@ -181,7 +189,7 @@ extension Site {
     /// Nothing but our own files may run, draw or be sent to.
     static let contentPolicy =
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
-        + "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+        + "form-action 'self'; base-uri 'none'"
 
     private static func json(_ status: HTTPStatus, _ fields: [(String, String)]) -> HTTPResponse {
         var json = JSONWriter()

@@ -35,6 +35,14 @@ struct SiteTexts: Sendable {
     let clientCommand: String
     let clientCommandText: String
 
+    // The page about push.
+    let pushTitle: String
+    let pushIntroduction: String
+    let pushDemo: String
+    let pushDemoText: String
+    let pushCommands: String
+    let pushCommandsText: String
+
     // The list of threads.
     let forum: String
     let newThread: String
@@ -139,12 +147,18 @@ extension SiteTexts {
         forumDoor: "掲示板", forumDoorText: "登録なしで書き込める、写真つきの匿名掲示板です。",
         photosDoor: "フォト", photosDoorText: "写真を投稿して、フォローした人とコメントを交わす場所になります。",
         clientDoor: "型つきクライアント", clientDoorText: "API呼び出しを型で書き表す、二十行ほどのSwiftの例です。",
-        pushDoor: "プッシュ通知", pushDoorText: "通知がサーバーを出てから端末に届くまでを、目で追えるようになります。",
+        pushDoor: "プッシュ通知", pushDoorText: "コメントがサーバーを出て端末に届くまでを、目で追えます。",
         notYet: "準備中",
         clientTitle: "型つきクライアント",
         clientIntroduction: "呼び出しは、関数ではなく値です。値の型が答えの型を決めるので、送る関数はひとつで足り、呼び出す場所でのデコードもいりません。",
         clientCode: "例のすべて", clientCommand: "動かしかた",
         clientCommandText: "リポジトリーのフォルダーで実行します。一行目は、つくりもののデータを持つ小さなローカルサーバーです。",
+        pushTitle: "プッシュ通知",
+        pushIntroduction:
+            "スレッドにコメントがつくと、スレッドを立てた人の端末に通知が届きます。だれに、なぜ送られたか、だれに、なぜ送られなかったか、APNsが何と答えたか、開かれたかどうかまで、ひとつ残らず記録されます。",
+        pushDemo: "試してみる",
+        pushDemoText: "デモでは、掲示板の隣に三台のスマートフォンが並びます。Appleのアカウントはいりません。",
+        pushCommands: "サーバーで調べる", pushCommandsText: "動いているサーバーの隣で、そのまま実行できます。",
         forum: "掲示板", newThread: "新しいスレッド", noThreads: "まだスレッドがありません。最初のスレッドを立ててみましょう。",
         olderThreads: "以前のスレッド", newestThreads: "最新のスレッド", anonymous: "名無しさん",
         titleLabel: "タイトル", titlePlaceholder: "スレッドのタイトルを入力してください",
@@ -179,13 +193,19 @@ extension SiteTexts {
         forumDoor: "Forum", forumDoorText: "An anonymous bulletin board with pictures; nobody signs up.",
         photosDoor: "Photos", photosDoorText: "Will be a place to share photos, follow people and talk about pictures.",
         clientDoor: "Typed client", clientDoorText: "Twenty lines of Swift in which API calls are described by types.",
-        pushDoor: "Push", pushDoorText: "Will show a notification's whole way, from the server to the phone.",
+        pushDoor: "Push", pushDoorText: "Follow a notification all the way, from a comment to the phone.",
         notYet: "Not open yet",
         clientTitle: "Typed client",
         clientIntroduction:
             "A call is a value, not a function. Its type names the type of the answer, so one function sends every call and nothing is decoded where the call is made.",
         clientCode: "The whole example", clientCommand: "Run it",
         clientCommandText: "In the repository's folder. The first line starts a small local server with invented data.",
+        pushTitle: "Push",
+        pushIntroduction:
+            "A comment on a thread reaches the phone of whoever began it. Everything about it is kept: who was told and why, who was not and why not, what APNs answered, and whether it was opened.",
+        pushDemo: "See it",
+        pushDemoText: "In the demo three phones stand beside the forum. No Apple account is needed.",
+        pushCommands: "Ask the server", pushCommandsText: "Run these beside a server that is running.",
         forum: "Bulletin board", newThread: "New thread", noThreads: "No threads yet. Why not start the first one?",
         olderThreads: "Older threads", newestThreads: "Newest threads", anonymous: "Anonymous",
         titleLabel: "Title", titlePlaceholder: "Enter a title for the thread",

@@ -76,6 +76,13 @@ struct Visitor: Sendable {
         setCookie(Self.name("session", isSecure: isSecure), signedIn.token)
     }
 
+    /// From now on this browser is that person.
+    mutating func become(_ person: SignInLinks.Person) {
+        cookies = []
+        setCookie(Self.name("device", isSecure: isSecure), person.deviceSecret)
+        setCookie(Self.name("session", isSecure: isSecure), person.session)
+    }
+
     // MARK: Cookies
 
     mutating func choose(_ language: Language) { setCookie(Self.languageName, language.rawValue) }

@@ -17,14 +17,15 @@ struct SiteUnderTest: Sendable {
 
     static let secret = [UInt8](repeating: 7, count: 32)
 
-    init(_ database: Database, blobs: FolderBlobStore, publicURL: String? = nil) {
+    init(_ database: Database, blobs: FolderBlobStore, publicURL: String? = nil, phones: SitePhones? = nil) {
         self.database = database
         self.blobs = blobs
         core = Core(database: database, blobs: blobs, pictures: SitePictures())
         var routes = Routes()
         Site(
             core: core,
-            options: SiteOptions(secret: Self.secret, publicURL: publicURL, record: { _, _ in "failure-1" })
+            options: SiteOptions(
+                secret: Self.secret, publicURL: publicURL, phones: phones, record: { _, _ in "failure-1" })
         ).register(on: &routes)
         self.routes = routes
     }
@@ -39,11 +40,15 @@ struct SiteUnderTest: Sendable {
     }
 }
 
-func withSite(publicURL: String? = nil, _ body: (SiteUnderTest) async throws -> Void) async throws {
+func withSite(
+    publicURL: String? = nil, phones: SitePhones? = nil, _ body: (SiteUnderTest) async throws -> Void
+) async throws {
     try await withTemporaryFolder { folder in
         try await withSQLite(migrations: Schema.migrations) { database in
             try await body(
-                SiteUnderTest(database, blobs: try await FolderBlobStore.open(folder + "/blobs"), publicURL: publicURL))
+                SiteUnderTest(
+                    database, blobs: try await FolderBlobStore.open(folder + "/blobs"), publicURL: publicURL,
+                    phones: phones))
         }
     }
 }
@@ -76,6 +81,7 @@ final class Browser {
     let site: SiteUnderTest
     var cookies: [String: String] = [:]
     var language = "ja"
+    var host = "hiroba.example"
     /// Fields that the next requests carry beside the ordinary ones.
     var headers: [(String, String)] = []
 
@@ -144,7 +150,7 @@ final class Browser {
         _ method: HTTPMethod, _ target: String, type: String?, body: [UInt8], accept: String
     ) async throws -> Answer {
         var request = HTTPRequest(method: method, target: target, body: HTTPRequestBody(body))
-        request.headers.add("Host", "hiroba.example")
+        request.headers.add("Host", host)
         request.headers.add("Accept", accept)
         request.headers.add("Accept-Language", language)
         if !cookies.isEmpty { request.headers.add("Cookie", cookies.map { "\($0)=\($1)" }.joined(separator: "; ")) }

@@ -2,7 +2,9 @@ internal import HirobaHTTP
 
 extension HTML {
     /// Four doors. Those that lead nowhere yet say so and are no links.
-    static func frontPage(_ context: PageContext) -> HTML {
+    ///
+    /// - Parameter phones: the page with the forum and phones side by side, where there is one.
+    static func frontPage(_ context: PageContext, phones: String? = nil) -> HTML {
         let texts = context.texts
         return page(context, kind: "front", title: texts.home, mainClass: "page front") {
             div(.class("hello")) {
@@ -12,20 +14,24 @@ extension HTML {
                 door(context, "door-forum.svg", texts.forumDoor, texts.forumDoorText, leadsTo: "/forum")
                 door(context, "door-photos.svg", texts.photosDoor, texts.photosDoorText, leadsTo: nil)
                 door(context, "door-client.svg", texts.clientDoor, texts.clientDoorText, leadsTo: "/typed-client")
-                door(context, "door-push.svg", texts.pushDoor, texts.pushDoorText, leadsTo: nil)
+                door(
+                    context, "door-push.svg", texts.pushDoor, texts.pushDoorText, leadsTo: phones ?? "/push",
+                    // That page may be the one inside which this is looked at.
+                    leavesFrame: true)
             }
         }
     }
 
     private static func door(
-        _ context: PageContext, _ picture: StaticString, _ name: String, _ sentence: String, leadsTo address: String?
+        _ context: PageContext, _ picture: StaticString, _ name: String, _ sentence: String, leadsTo address: String?,
+        leavesFrame: Bool = false
     ) -> HTML {
         article(.class(address == nil ? "door is-closed" : "door")) {
             img(.src(context.files.address(picture)), .alt(""), .width(320), .height(180))
             div(.class("door-text")) {
                 h2 {
                     if let address {
-                        a(.href(address)) { name }
+                        a(.href(address), .when(leavesFrame, .init("target", "_top"))) { name }
                     } else {
                         name
                         span(.class("badge")) { context.texts.notYet }
