@@ -22,6 +22,30 @@ package enum DemoCommunity {
     }
 }
 
+/// One of the demo's people who has a phone.
+package struct DemoPerson: Sendable, Equatable {
+    /// In small letters; a phone and a host are called so.
+    package let id: String
+    package let name: String
+    /// Signs them in.
+    package let deviceSecret: String
+}
+
+extension DemoCommunity {
+    /// Those with a phone. The last one's has lost its app.
+    package static func peopleWithPhones(secret: [UInt8]) -> [DemoPerson] {
+        [DemoScript.Person.hana, .sota, .ren].map { person in
+            DemoPerson(
+                id: person.rawValue, name: person.name ?? person.rawValue,
+                deviceSecret: deviceSecret(of: person, secret))
+        }
+    }
+
+    fileprivate static func deviceSecret(of person: DemoScript.Person, _ secret: [UInt8]) -> String {
+        Base64URL.encode(HMACSHA256.sign(Array("demo \(person.rawValue)".utf8), key: secret))
+    }
+}
+
 private struct Filling {
     let core: Core
     let secret: [UInt8]
@@ -78,10 +102,9 @@ private struct Filling {
         if let caller = callers[person] { return caller }
         // A session made in the past would end sooner than it should.
         set(now)
-        let key = HMACSHA256.sign(Array("demo \(person.rawValue)".utf8), key: secret)
         var caller = Caller(device: "demo")
         let signedIn = try await core.accounts.signInAnonymously(
-            SignInAnonymously(deviceSecret: Base64URL.encode(key)), by: caller
+            SignInAnonymously(deviceSecret: DemoCommunity.deviceSecret(of: person, secret)), by: caller
         ).signedIn
         caller.credential = .session(token: signedIn.token)
         if let name = person.name, signedIn.user.name != name {

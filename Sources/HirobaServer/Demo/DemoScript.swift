@@ -1,17 +1,19 @@
 /// Who says what in the demo. All of it is invented.
 enum DemoScript {
     /// Those without a name are the anonymous people that the forum is made for.
+    ///
+    /// Hana, Sota and Ren have phones, whose names must be those that stand by their threads.
     enum Person: String, Hashable, Sendable, CaseIterable {
-        case haru, mio, sota, yuki, ren, maya, oliver, greta, priya
+        case hana, sota, ren, haru, mio, maya, oliver, greta, priya
         case walker, neighbour, traveller, nightOwl
 
         var name: String? {
             switch self {
+            case .hana: "Hana"
+            case .sota: "Sota"
+            case .ren: "Ren"
             case .haru: "はる"
             case .mio: "みお"
-            case .sota: "そうた"
-            case .yuki: "ゆき"
-            case .ren: "蓮"
             case .maya: "Maya"
             case .oliver: "Oliver"
             case .greta: "Greta"
@@ -51,7 +53,7 @@ enum DemoScript {
             hoursAgo: 141, by: .sota, title: "図書館の自習室、夏は何時まで？",
             text: "夏休みのあいだ、二階の自習室が何時まで開いているかご存じの方いますか。",
             comments: [
-                Comment(by: .yuki, after: 30, text: "平日は夜8時、土日は6時まででした。"),
+                Comment(by: .hana, after: 30, text: "平日は夜8時、土日は6時まででした。"),
                 Comment(by: .sota, after: 34, text: "助かります。ありがとうございます！"),
                 Comment(by: .neighbour, after: 600, text: "窓ぎわの席は午後まぶしいので、壁ぎわがおすすめです。"),
             ]),
@@ -74,14 +76,14 @@ enum DemoScript {
                 Comment(by: .walker, after: 16, text: "かわいい！ お名前は？"),
                 Comment(by: .mio, after: 20, text: "「みかん」です。"),
                 Comment(by: .greta, after: 75, text: "That face says the lease has been signed."),
-                Comment(by: .yuki, after: 240, text: "うちは洗濯かごから出てきません。同志です。"),
+                Comment(by: .hana, after: 240, text: "うちは洗濯かごから出てきません。同志です。"),
             ]),
         Thread(
             hoursAgo: 102, by: .priya, title: "Learning Japanese: how do you remember counters?",
             text: "Flat things, long things, small animals, big animals… Is there a trick, or is it just time?",
             comments: [
                 Comment(
-                    by: .yuki, after: 14,
+                    by: .hana, after: 14,
                     text: "I think of 本 as “anything you could roll”. It works surprisingly often."),
                 Comment(by: .oliver, after: 33, text: "Label the kitchen. By the second week the cupboards teach you."),
                 Comment(by: .haru, after: 58, text: "困ったら「つ」で大丈夫ですよ。ちゃんと伝わります。"),
@@ -106,7 +108,7 @@ enum DemoScript {
                 Comment(by: .oliver, after: 27, text: "So it is not lost, it is at work. Mystery solved."),
             ]),
         Thread(
-            hoursAgo: 70, by: .yuki, title: "雨の日はどう過ごしていますか",
+            hoursAgo: 70, by: .hana, title: "雨の日はどう過ごしていますか",
             text: "梅雨入りしたので、家でできる楽しいことを教えてください。", picture: "rain",
             comments: [
                 Comment(by: .mio, after: 10, text: "パンを焼きます。待ち時間に雨の音を聞くのが好きです。"),
@@ -132,12 +134,12 @@ enum DemoScript {
                 Comment(by: .sota, after: 1_320, text: "接点を磨いたら動きました！ 最初の一枚は祖父を撮ります。"),
             ]),
         Thread(
-            hoursAgo: 36, by: .neighbour, title: "商店街に新しいパン屋さんができました",
+            hoursAgo: 36, by: .sota, title: "商店街に新しいパン屋さんができました",
             text: "赤い日よけが目印です。朝8時にはもう並んでいました。", picture: "bakery",
             comments: [
                 Comment(by: .mio, after: 9, text: "くるみパンを買いました。外はぱりぱり、中はもちもちです。"),
                 Comment(by: .oliver, after: 50, text: "The melon bread was sold out at nine. I regret sleeping in."),
-                Comment(by: .yuki, after: 200, text: "木曜はお休みだそうです。行く前にどうぞ。"),
+                Comment(by: .hana, after: 200, text: "木曜はお休みだそうです。行く前にどうぞ。"),
             ]),
         Thread(
             hoursAgo: 26, by: .traveller, title: "Night train to the coast: worth it?",
@@ -164,7 +166,7 @@ enum DemoScript {
                 Comment(by: .priya, after: 47, text: "And we are six. See you on Friday!"),
             ]),
         Thread(
-            hoursAgo: 5, by: .yuki, title: "今日の夕焼け、見ましたか",
+            hoursAgo: 5, by: .hana, title: "今日の夕焼け、見ましたか",
             text: "帰り道に思わず立ち止まりました。みなさんの写真も見せてください。", picture: "sunset",
             comments: [
                 Comment(by: .nightOwl, after: 7, text: "起きたらもう夜でした。写真、ありがとうございます。"),
