@@ -123,7 +123,8 @@ let package = Package(
         .testTarget(
             name: "HirobaGatewaysTests",
             dependencies: [
-                "HirobaGateways", "HirobaCore", "HirobaHTTP", "HirobaCrypto", "HirobaJSON", "HirobaThreads", "CNghttp2",
+                "HirobaGateways", "HirobaSimulator", "HirobaCore", "HirobaHTTP", "HirobaCrypto", "HirobaJSON",
+                "HirobaThreads", "CNghttp2", "TestSupport",
             ],
             swiftSettings: common),
         .testTarget(
