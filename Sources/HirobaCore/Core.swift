@@ -22,6 +22,7 @@ package final class Core: Sendable {
     package let community: Community
     package let events: Events
     package let push: Push
+    private let outbox: Outbox?
     let desk: Desk
     private let options: Options
 
@@ -38,13 +39,16 @@ package final class Core: Sendable {
         community = Community(desk: desk, files: files)
         events = Events(desk: desk, feed: Feed(desk: desk, report: options.report))
         push = Push(desk: desk)
+        outbox = options.push.map { [desk] push in Outbox(desk: desk, options: push, report: options.report) }
         self.options = options
     }
 
-    /// Tells live streams what happens and clears leftovers away, until the task is cancelled. Then all live streams end.
+    /// Tells live streams what happens, sends pushes and clears leftovers away, until the task is cancelled. Then all live
+    /// streams end.
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.events.feed.run() }
+            if let outbox { group.addTask { await outbox.run() } }
             while !Task.isCancelled {
                 do { try await maintain() } catch { options.report(HirobaError(error)) }
                 if (try? await Task.sleep(for: options.maintenanceEvery)) == nil { break }

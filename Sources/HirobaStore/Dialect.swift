@@ -1,3 +1,5 @@
+import HirobaJSON
+
 /// The two kinds of SQL that are spoken. All that differs between them in our statements is in this file.
 package enum Dialect: Sendable {
     case sqlite, postgres
@@ -65,6 +67,19 @@ extension SQL {
             escaped.unicodeScalars.append(scalar)
         }
         return escaped
+    }
+}
+
+// MARK: Lists
+
+extension SQL {
+    /// `isAny` for a list of any length as one parameter: the statement's text is always the same, so that it stays
+    /// prepared.
+    package static func isAny(_ expression: SQL, ofIDs ids: [String]) -> SQL {
+        let list = JSON.array(ids.map(JSON.string)).description
+        return byDialect(
+            sqlite: "\(expression) IN (SELECT value FROM json_each(\(list)))",
+            postgres: "\(expression) = ANY (ARRAY(SELECT jsonb_array_elements_text(CAST(\(list) AS JSONB))))")
     }
 }
 

@@ -51,13 +51,15 @@ struct Event: Sendable {
 
     /// Adds the event in the transaction of the change, so that there is never the one without the other.
     func append(in db: Transaction) throws {
+        let isTold = Strategy.of(kind.name) != nil
         try db.run(
             """
-            INSERT INTO events (xid, kind, subject, container, actor, version, acl_read, at)
+            INSERT INTO events (xid, kind, subject, container, actor, version, acl_read, at, push)
             VALUES (\(.currentTransaction), \(kind.name), \(subject), \(.bound(container)), \(.bound(actor?.rawValue)), \(version), \
-            \(read), \(at))
+            \(read), \(at), \(.bound(isTold ? true : nil)))
             """)
         db.signal(Self.signal)
+        if isTold { db.signal(Outbox.signal) }
     }
 
     static let signal = "events"
