@@ -52,8 +52,8 @@ let package = Package(
         .target(
             name: "HirobaServer",
             dependencies: [
-                "HirobaCore", "HirobaContract", "HirobaJSON", "HirobaHTTP", "HirobaStore", "HirobaCrypto",
-                "HirobaThreads", "CWebFiles",
+                "HirobaCore", "HirobaContract", "HirobaGateways", "HirobaJSON", "HirobaHTTP", "HirobaStore",
+                "HirobaCrypto", "HirobaThreads", "CWebFiles",
             ],
             swiftSettings: common),
         .target(
@@ -63,7 +63,11 @@ let package = Package(
             ],
             swiftSettings: common),
         .executableTarget(
-            name: "hiroba", dependencies: ["HirobaServer", "HirobaSimulator", "HirobaThreads", "CLinux"],
+            name: "hiroba",
+            dependencies: [
+                "HirobaServer", "HirobaSimulator", "HirobaCore", "HirobaContract", "HirobaHTTP", "HirobaJSON",
+                "HirobaThreads", "CLinux",
+            ],
             swiftSettings: common),
         .executableTarget(
             name: "hiroba-thumbnailer", dependencies: ["HirobaPictures", "CVips", "CLinux"], swiftSettings: common),

@@ -23,10 +23,36 @@ package final class HTTPServer: HTTPServerEngine {
         server = try ServerState(configuration, handler: handler)
     }
 
+    /// An address that is ours before there is anything to answer with: whoever connects waits.
+    package final class Place: Sendable {
+        package let address: SocketAddress
+        private let sockets: Lock<[CInt]>
+
+        package init(host: String, port: Int) throws {
+            let (sockets, address) = try SocketAddress.listen(host: host, port: port)
+            self.address = address
+            self.sockets = Lock(sockets)
+        }
+
+        deinit { for socket in take() { close(socket) } }
+
+        fileprivate func take() -> [CInt] {
+            sockets.withLock { sockets in
+                defer { sockets = [] }
+                return sockets
+            }
+        }
+    }
+
     package func start() async throws -> SocketAddress {
+        try await start(at: Place(host: configuration.host, port: configuration.port))
+    }
+
+    /// `start` at an address that was taken before.
+    package func start(at place: Place) async throws -> SocketAddress {
         // A client that is gone must be an error of the write, not a signal; OpenSSL writes without MSG_NOSIGNAL.
         signal(SIGPIPE, SIG_IGN)
-        let (sockets, address) = try SocketAddress.listen(host: configuration.host, port: configuration.port)
+        let (sockets, address) = (place.take(), place.address)
         let loops: [EventLoop]
         do {
             loops = try (0..<max(1, configuration.loops)).map { _ in try EventLoop() }

@@ -30,9 +30,12 @@ enum Check {
             problems.append("\(name) is set, but no option." + (nearest.map { " Did you mean \($0)?" } ?? ""))
         }
         checkFolder(configuration.data, of: "data", &facts, &problems)
+        let key = "\(configuration.data)/\(DataFolder.serverKeyName)"
+        if access(key, F_OK) == 0 { facts.append("The server key, which may read pushes by the API, is in \(key).") }
         if let blobs = configuration.blobs { checkFolder(blobs, of: "files", &facts, &problems) }
         await checkDatabase(configuration, &facts, &problems)
         checkNetwork(configuration, &problems)
+        checkAPNs(configuration.apns, &facts, &problems)
         let thumbnailer = ChildProcess.besideThisProgram("hiroba-thumbnailer")
         if access(thumbnailer, X_OK) != 0 {
             problems.append("The program \(thumbnailer) is missing: no picture can be taken or shown.")
@@ -129,6 +132,27 @@ enum Check {
             problems.append(
                 "\(configuration.listen) can be reached from the network without TLS. Give --tls-certificate and "
                     + "--tls-key, or name the proxy that does TLS with --trusted-proxy.")
+        }
+    }
+
+    private static func checkAPNs(_ entries: [APNsEntry], _ facts: inout [String], _ problems: inout [String]) {
+        if entries.isEmpty { facts.append("No way to APNs is configured (--apns): nothing is pushed.") }
+        for entry in entries {
+            do throws(ConfigurationError) {
+                _ = try APNsSender.key(of: entry)
+                facts.append("APNs \(entry).")
+            } catch {
+                problems.append("\(error)")
+                continue
+            }
+            var status = stat()
+            if stat(entry.keyFile, &status) == 0, status.st_mode & 0o077 != 0 {
+                problems.append(
+                    "Others on this machine can read the APNs key \(entry.keyFile): chmod 600 \(entry.keyFile)")
+            }
+            if let file = entry.authorityFile, access(file, R_OK) != 0 {
+                problems.append("The authority \(file) of an APNs entry cannot be read: \(systemError(errno)).")
+            }
         }
     }
 }

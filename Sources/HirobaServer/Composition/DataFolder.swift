@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import HirobaCore
 import HirobaCrypto
 import HirobaStore
 import HirobaThreads
@@ -62,6 +63,26 @@ package final class DataFolder: Sendable {
         try Self.write(bytes, to: file)
         return bytes
     }
+
+    /// The key by which the operator's programs may ask for pushes; made when it is first asked for.
+    package func serverKey() throws(Refused) -> String {
+        if let bytes = readFile(serverKeyFile) {
+            let key = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
+            guard ServerKey.isOne(key) else {
+                throw Refused(description: "The file \(serverKeyFile) holds no server key; remove it to have one made.")
+            }
+            return key
+        }
+        guard access(serverKeyFile, F_OK) != 0 else {
+            throw Refused(description: "The file \(serverKeyFile) cannot be read: \(systemError(errno)).")
+        }
+        let key = ServerKey.random()
+        try Self.write(Array("\(key)\n".utf8), to: serverKeyFile)
+        return key
+    }
+
+    private var serverKeyFile: String { "\(path)/\(Self.serverKeyName)" }
+    static let serverKeyName = "server-key"
 
     /// Whether nothing but the lock is in it.
     package var isEmpty: Bool { names(in: path).allSatisfy { $0 == "hiroba.lock" } }

@@ -18,12 +18,14 @@ package final class HirobaApp: Sendable {
     private let database: Database
     private let server: HTTPServer
     private let thumbnailer: Thumbnailer
+    private let sender: APNsSender?
+    private let phones: (any DemoPhones)?
     private let workers: Task<Void, Never>
     private let log: Log
 
     private init(
         address: String, port: Int, core: Core, folder: DataFolder, database: Database, server: HTTPServer,
-        thumbnailer: Thumbnailer, log: Log
+        thumbnailer: Thumbnailer, sender: APNsSender?, phones: (any DemoPhones)?, links: SignInLinks, log: Log
     ) {
         self.address = address
         self.port = port
@@ -32,8 +34,15 @@ package final class HirobaApp: Sendable {
         self.database = database
         self.server = server
         self.thumbnailer = thumbnailer
+        self.sender = sender
+        self.phones = phones
         self.log = log
-        workers = Task { await core.run() }
+        let stage = DemoStage(core: core, port: port, address: address, links: links, report: { log.note($0) })
+        workers = Task {
+            async let people: Void? = phones?.run(on: stage)
+            await core.run()
+            await people
+        }
     }
 
     /// Opens the data folder, brings the database up to date, and serves.
@@ -43,7 +52,11 @@ package final class HirobaApp: Sendable {
 
     /// `start` with an example community in the folder, which `fresh` empties first. A community that is there already is
     /// not mixed with it: nobody could sort them again.
-    package static func demo(_ configuration: Configuration, fresh: Bool, log: Log) async throws -> HirobaApp {
+    ///
+    /// - Parameter phonesType: what stands beside the forum; without it nothing does.
+    package static func demo(
+        _ configuration: Configuration, fresh: Bool, log: Log, phones phonesType: (any DemoPhones.Type)? = nil
+    ) async throws -> HirobaApp {
         let folder = try DataFolder(path: configuration.data)
         if fresh {
             guard configuration.database == nil, configuration.blobs == nil else {
@@ -64,8 +77,10 @@ package final class HirobaApp: Sendable {
         // A new folder can come with a database that is not new.
         let mayBeUsed = isNew && configuration.database != nil
         if isNew, !mayBeUsed { try folder.mark(demoMark) }
+        var phones: (any DemoPhones)?
         do {
-            return try await start(configuration, in: folder, log: log) { core in
+            phones = try await phonesType?.init(at: DemoPlace(configuration, people: folder.secret("demo")))
+            return try await start(configuration, in: folder, log: log, phones: phones) { core in
                 if mayBeUsed {
                     let topics = try await core(.system).community.topics(ListTopics(limit: 1), by: Caller())
                     guard topics.items.isEmpty else {
@@ -82,6 +97,7 @@ package final class HirobaApp: Sendable {
                 }
             }
         } catch {
+            await phones?.stop()
             // What this start has left in the folder must not look like somebody's data at the next.
             if isNew, !folder.has(demoMark) { try? folder.empty() }
             throw error
@@ -108,24 +124,35 @@ package final class HirobaApp: Sendable {
     typealias Preparation = ((Clock) -> Core) async throws -> Void
 
     private static func start(
-        _ configuration: Configuration, in folder: DataFolder, log: Log, prepare: Preparation = { _ in }
+        _ configuration: Configuration, in folder: DataFolder, log: Log, phones: (any DemoPhones)? = nil,
+        prepare: Preparation = { _ in }
     ) async throws -> HirobaApp {
         let database = try await openDatabase(configuration)
-        return try await start(configuration, in: folder, database, log, prepare: prepare)
+        return try await start(configuration, in: folder, database, log, phones: phones, prepare: prepare)
     }
 
     /// The rest of the way, with a database that is open. `stop()` closes it, and so does a failure here.
     static func start(
         _ configuration: Configuration, in folder: DataFolder, _ database: Database, _ log: Log,
-        pictures: (any PictureMaker)? = nil, prepare: Preparation = { _ in }
+        pictures: (any PictureMaker)? = nil, phones: (any DemoPhones)? = nil, prepare: Preparation = { _ in }
     ) async throws -> HirobaApp {
         let thumbnailer = Thumbnailer()
+        var sender: APNsSender?
         do {
             allowManyFiles()
+            let place = try takePlace(configuration)
+            let ways = (phones?.apns ?? []) + configuration.apns
+            if !ways.isEmpty { sender = try APNsSender(ways, log: log) }
             let blobs = try await FolderBlobStore.open(configuration.blobsFolder)
             var options = Core.Options()
             options.limits.uploadBytes = configuration.uploadBytes
             options.report = { error in log.note("A worker failed: \(error.cause ?? error.sentence.en)") }
+            options.push = sender.map { sender in
+                // The phones of the demo fetch pictures from this machine, whatever the public address is.
+                var reached = configuration
+                if phones != nil { reached.publicURL = nil }
+                return PushOptions(gateway: sender, publicURL: reached.address(port: place.address.port))
+            }
             let makeCore = { [options] clock in
                 Core(
                     database: database, blobs: blobs, pictures: pictures ?? thumbnailer, clock: clock, options: options)
@@ -133,24 +160,32 @@ package final class HirobaApp: Sendable {
             try await prepare(makeCore)
 
             let core = makeCore(.system)
-            let surface = try Surface(configuration, core: core, database: database, folder: folder, log: log)
+            let serverKey = try folder.serverKey()
+            try await core.admit(serverKey, name: DataFolder.serverKeyName, scopes: [.push])
+            let links = SignInLinks()
+            let beside = phones.map {
+                Surface.Beside(
+                    phones: $0,
+                    site: SitePhones(
+                        name: DemoPlace.name, page: DemoPlace.page, links: links, serverKey: serverKey))
+            }
+            let surface = try Surface(
+                configuration, core: core, database: database, folder: folder, log: log, verdicts: sender?.verdicts,
+                beside: beside)
             let server = try HTTPServer(
                 configuration: serverConfiguration(configuration, surface), handler: { await surface.answer($0) })
             surface.metrics.add(
                 .init(name: "hiroba_connections", help: "Connections open now.") { [weak server] in
                     server.map { Double($0.connections) }
                 })
-            let port: Int
-            do {
-                port = try await server.start().port
-            } catch {
-                throw StartFailure("\(error). Give another address with --listen.")
-            }
+            let port = try await server.start(at: place).port
             return HirobaApp(
                 address: configuration.address(port: port), port: port, core: core, folder: folder,
-                database: database, server: server, thumbnailer: thumbnailer, log: log)
+                database: database, server: server, thumbnailer: thumbnailer, sender: sender, phones: phones,
+                links: links, log: log)
         } catch {
             thumbnailer.stop()
+            await sender?.stop()
             await database.close()
             throw error
         }
@@ -170,7 +205,12 @@ package final class HirobaApp: Sendable {
     package func stop() async {
         await server.stop(grace: .seconds(8))
         workers.cancel()
+        // The workers wait for what they have handed over, and that ends with the gateway.
+        async let finished: Void? = sender?.finish(grace: .seconds(1))
         await workers.value
+        await finished
+        await sender?.stop()
+        await phones?.stop()
         thumbnailer.stop()
         await database.close()
         log.flush()
@@ -193,6 +233,18 @@ package final class HirobaApp: Sendable {
         }
     }
 
+    private static func takePlace(_ configuration: Configuration) throws -> HTTPServer.Place {
+        do {
+            return try HTTPServer.Place(host: host(configuration), port: configuration.listen.port)
+        } catch {
+            throw StartFailure("\(error). Give another address with --listen.")
+        }
+    }
+
+    private static func host(_ configuration: Configuration) -> String {
+        configuration.listen.host.isEmpty ? everyAddress() : configuration.listen.host
+    }
+
     private static func serverConfiguration(
         _ configuration: Configuration, _ surface: Surface
     ) -> HTTPServerConfiguration {
@@ -207,8 +259,7 @@ package final class HirobaApp: Sendable {
             tls = .init(certificate: certificate, key: key)
         }
         return HTTPServerConfiguration(
-            host: configuration.listen.host.isEmpty ? everyAddress() : configuration.listen.host,
-            port: configuration.listen.port,
+            host: host(configuration), port: configuration.listen.port,
             tls: tls, loops: configuration.loops ?? processors(), limits: limits, observe: surface.observe)
     }
 }

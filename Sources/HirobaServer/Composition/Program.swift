@@ -21,9 +21,10 @@ package enum Program {
     /// - Parameters:
     ///   - arguments: the command line without the program's name.
     ///   - signals: what the operating system asks of a running server; see `Signals.stream()`.
+    ///   - phones: what stands beside the demo's forum.
     package static func run(
         arguments: [String], environment: [String: String], signals: AsyncStream<Int32>,
-        print: Printer = write
+        phones: (any DemoPhones.Type)? = nil, print: Printer = write
     ) async -> ExitCode {
         func complain(_ text: String) { print("hiroba: \(text)\n", .complaints) }
         let invocation: Invocation
@@ -56,8 +57,10 @@ package enum Program {
                 let applied = try await HirobaApp.migrate(invocation.configuration)
                 for name in applied { print("Applied: \(name)\n", .output) }
                 print(applied.isEmpty ? "The database was up to date.\n" : "The database is up to date.\n", .output)
+            case .push, .device:
+                print(try await Inspection(invocation).text(), .output)
             case .serve, .demo:
-                try await serve(invocation, signals: signals, print)
+                try await serve(invocation, signals: signals, phones, print)
             }
             return .success
         } catch {
@@ -67,7 +70,7 @@ package enum Program {
     }
 
     private static func serve(
-        _ invocation: Invocation, signals: AsyncStream<Int32>, _ print: Printer
+        _ invocation: Invocation, signals: AsyncStream<Int32>, _ phones: (any DemoPhones.Type)?, _ print: Printer
     ) async throws {
         let log = Log()
         defer { log.flush() }
@@ -76,7 +79,9 @@ package enum Program {
         }
         let app: HirobaApp
         if invocation.command == .demo {
-            app = try await .demo(invocation.configuration, fresh: invocation.switches.contains("fresh"), log: log)
+            app = try await .demo(
+                invocation.configuration, fresh: invocation.switches.contains("fresh"), log: log,
+                phones: phones)
         } else {
             app = try await .start(invocation.configuration, log: log)
         }

@@ -14,7 +14,16 @@ struct Surface: Sendable {
     private let unmatched: Metrics.Route
     let metrics: Metrics
 
-    init(_ configuration: Configuration, core: Core, database: Database, folder: DataFolder, log: Log) throws {
+    /// The phones beside the demo's forum, and what the site does for them.
+    struct Beside: Sendable {
+        let phones: any DemoPhones
+        let site: SitePhones
+    }
+
+    init(
+        _ configuration: Configuration, core: Core, database: Database, folder: DataFolder, log: Log,
+        verdicts: VerdictCounts? = nil, beside: Beside? = nil
+    ) throws {
         self.log = log
         proxies = TrustedProxies(configuration.trustedProxies)
         let metrics = Metrics()
@@ -60,16 +69,18 @@ struct Surface: Sendable {
                 return response
             }
         }
-        Operations(configuration, database: database, core: core, metrics: metrics).register(on: &routes)
+        Operations(configuration, database: database, core: core, metrics: metrics, verdicts: verdicts)
+            .register(on: &routes)
         api.register(on: &routes)
         for call in Calls.all
         where !metrics.knows(method: call.route.method.rawValue, template: call.route.fullTemplate) {
             throw StartFailure("The call \(call.name) is in the contract, but nobody serves it.")
         }
         let siteOptions = SiteOptions(
-            secret: try folder.secret("site"), publicURL: configuration.publicURL?.text,
+            secret: try folder.secret("site"), publicURL: configuration.publicURL?.text, phones: beside?.site,
             record: { cause, request in faults.record(cause, in: request) })
         Site(core: core, options: siteOptions).register(on: &routes)
+        beside?.phones.register(on: &routes)
 
         // Below /v1 an address that leads nowhere gets a problem document, elsewhere what the site says of it.
         let (notFound, notAllowed, badPath) = (routes.notFound, routes.methodNotAllowed, routes.badPath)

@@ -1,7 +1,15 @@
 /// What the program can do, one value a command; the table serves parsing and `--help` alike.
 package struct Command: Sendable {
     package enum Name: String, Sendable, CaseIterable {
-        case serve, demo, phones, check, migrate, openapi, help, version
+        case serve, demo, phones, push, device, check, migrate, openapi, help, version
+    }
+
+    /// What a command does is said by a second word: `hiroba push list`.
+    package struct Action: Sendable {
+        package let name: String
+        /// What stands for the word behind it; nil when there is none.
+        package var operand: String?
+        package let summary: String
     }
 
     package let name: Name
@@ -11,6 +19,11 @@ package struct Command: Sendable {
     package let isConfigured: Bool
     /// Flags without a value that only this command knows.
     package var switches: [(name: String, summary: String)] = []
+    /// Flags with a value that only this command knows.
+    package var settings: [(name: String, placeholder: String, summary: String)] = []
+    package var actions: [Action] = []
+    /// The options that change what it does, if not all of them do.
+    package var relevantOptions: Set<String>?
     package var exitCodes: [(code: ExitCode, meaning: String)]
 
     package static let all: [Command] = [
@@ -40,6 +53,36 @@ package struct Command: Sendable {
             isConfigured: false,
             exitCodes: [(.success, "stopped by a signal"), (.failure, "could not start")]),
         Command(
+            name: .push, summary: "Tell what became of notifications.",
+            details: readingDetails,
+            isConfigured: true, switches: [jsonSwitch], settings: [limitSetting],
+            actions: [
+                Action(name: "list", summary: "The newest notifications, with how their deliveries ended."),
+                Action(
+                    name: "story", operand: "ID",
+                    summary:
+                        "All about one: the event, who was told and why others were not, what was sent, what came back. "
+                        + "ID names a notification, one delivery (its apns-id), or what it is about (a comment)."),
+            ],
+            relevantOptions: ["data", "database"],
+            exitCodes: [
+                (.success, "told"), (.failure, "there is nothing with this ID, or the database cannot be read"),
+            ]),
+        Command(
+            name: .device, summary: "Tell how the devices are that pushes go to.",
+            details: readingDetails,
+            isConfigured: true, switches: [jsonSwitch], settings: [limitSetting],
+            actions: [
+                Action(name: "list", summary: "The devices, newest registration first, each with its health."),
+                Action(
+                    name: "why", operand: "ID",
+                    summary: "Why pushes reach this device or do not, and what to do about it."),
+            ],
+            relevantOptions: ["data", "database"],
+            exitCodes: [
+                (.success, "told"), (.failure, "there is no such device, or the database cannot be read"),
+            ]),
+        Command(
             name: .check, summary: "Print the configuration in force and what is wrong with it.",
             details: """
                 Shows where each value comes from (passwords hidden), then tries the data folder, the database, the files and
@@ -68,6 +111,17 @@ package struct Command: Sendable {
     package static func named(_ name: Name) -> Command {
         all.first { $0.name == name } ?? all[0]
     }
+
+    private static let readingDetails = """
+        Reads the database itself and changes nothing, so a server may be running on it. Takes the options of serve, of which
+        these say where the database is.
+        """
+    private static let jsonSwitch = (name: "json", summary: "Print JSON, as the API answers it, for programs to read.")
+    private static let limitSetting = (
+        name: "limit", placeholder: "NUMBER", summary: "With list: how many to show. Default: 20, at most 1000."
+    )
+
+    package func action(_ name: String) -> Action? { actions.first { $0.name == name } }
 }
 
 /// How the program ends. The numbers are part of its interface.
@@ -85,6 +139,11 @@ package struct Invocation: Sendable {
     /// Where each option's value comes from; those absent have their default.
     package var origins: [String: Origin] = [:]
     package var switches: Set<String> = []
+    /// How many items a list shows.
+    package var limit = 20
+    /// Which of the command's actions, and the word behind it.
+    package var action: String?
+    package var operand: String?
     /// What `help` shall explain.
     package var subject: Command.Name?
     /// Environment variables that look like ours and are not known, each with the option probably meant.
@@ -139,6 +198,13 @@ package struct Invocation: Sendable {
         }
         subject = flags.subject
         switches = flags.switches
+        try takeAction(of: flags)
+        if let text = flags.settings["limit"] {
+            guard let limit = Int(text), (1...1000).contains(limit) else {
+                throw ConfigurationError("--limit is “\(text)”, but must be a number from 1 to 1000.")
+            }
+            self.limit = limit
+        }
         guard Command.named(command).isConfigured else { return }
         if command == .demo {
             configuration.data = "./hiroba-demo"
@@ -174,6 +240,21 @@ package struct Invocation: Sendable {
 
     private init(command: Command.Name) { self.command = command }
 
+    private mutating func takeAction(of flags: Flags) throws(ConfigurationError) {
+        let command = Command.named(command)
+        guard !command.actions.isEmpty else { return }
+        guard let name = flags.action, let known = command.action(name) else {
+            let choices = command.actions.map { $0.name + ($0.operand.map { " \($0)" } ?? "") }
+            throw ConfigurationError(
+                "hiroba \(command.name.rawValue) needs to be told what: \(choices.joined(separator: " or ")).")
+        }
+        if let operand = known.operand, flags.operand == nil {
+            throw ConfigurationError("hiroba \(command.name.rawValue) \(name) needs one: \(operand).")
+        }
+        action = name
+        operand = flags.operand
+    }
+
     private mutating func apply(
         _ option: Option, _ values: [String], from origin: Origin, as name: String
     ) throws(ConfigurationError) {
@@ -196,8 +277,30 @@ package struct Invocation: Sendable {
         var values: [(option: Option, values: [String])] = []
         var switches: Set<String> = []
         var config: String?
+        var settings: [String: String] = [:]
+        var action: String?
+        var operand: String?
         var subject: Command.Name?
         var help = false
+    }
+
+    /// A word without dashes.
+    private static func take(_ word: String, into flags: inout Flags, of command: Command) throws(ConfigurationError) {
+        if command.name == .help, flags.subject == nil, let subject = Command.Name(rawValue: word) {
+            flags.subject = subject
+        } else if !command.actions.isEmpty, flags.action == nil {
+            guard command.action(word) != nil else {
+                throw ConfigurationError(
+                    "hiroba \(command.name.rawValue) cannot “\(word)”."
+                        + suggestion(for: word, among: command.actions.map(\.name)))
+            }
+            flags.action = word
+        } else if let action = flags.action, flags.operand == nil, command.action(action)?.operand != nil {
+            flags.operand = word
+        } else {
+            let name = [command.name.rawValue, flags.action].compactMap { $0 }.joined(separator: " ")
+            throw ConfigurationError("hiroba \(name) takes flags only; “\(word)” is none.")
+        }
     }
 
     private static func flags(of arguments: ArraySlice<String>, for command: Command) throws(ConfigurationError)
@@ -211,11 +314,8 @@ package struct Invocation: Sendable {
                 continue
             }
             guard word.hasPrefix("-") else {
-                if command.name == .help, flags.subject == nil, let subject = Command.Name(rawValue: word) {
-                    flags.subject = subject
-                    continue
-                }
-                throw ConfigurationError("hiroba \(command.name.rawValue) takes flags only; “\(word)” is none.")
+                try take(word, into: &flags, of: command)
+                continue
             }
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0].drop { $0 == "-" })
@@ -223,14 +323,22 @@ package struct Invocation: Sendable {
                 flags.switches.insert(name)
                 continue
             }
+            if let setting = command.settings.first(where: { $0.name == name }), word.hasPrefix("--") {
+                guard let value = parts.count == 2 ? String(parts[1]) : left.popFirst() else {
+                    throw ConfigurationError("--\(name) needs a value: --\(name) \(setting.placeholder).")
+                }
+                guard flags.settings.updateValue(value, forKey: name) == nil else {
+                    throw ConfigurationError("--\(name) is given twice.")
+                }
+                continue
+            }
             let option = word.hasPrefix("--") && command.isConfigured ? Option.named(name) : nil
             guard option != nil || (name == "config" && command.isConfigured) else {
-                let known = command.isConfigured ? Option.all.map(\.name) + ["config", "help"] : ["help"]
+                let options = command.isConfigured ? Option.all.map(\.name) + ["config", "help"] : ["help"]
+                let known = options + command.switches.map(\.name) + command.settings.map(\.name)
                 throw ConfigurationError(
                     "hiroba \(command.name.rawValue) knows no \(parts[0])."
-                        + suggestion(
-                            for: String(parts[0]),
-                            among: (known + command.switches.map(\.name)).map { "--" + $0 }))
+                        + suggestion(for: String(parts[0]), among: known.map { "--" + $0 }))
             }
             guard let value = parts.count == 2 ? String(parts[1]) : left.popFirst() else {
                 throw ConfigurationError("--\(name) needs a value: --\(name) \(option?.placeholder ?? "FILE").")
@@ -279,7 +387,12 @@ extension Command {
     package var help: String {
         var text = "hiroba \(name.rawValue): \(summary)\n"
         if !details.isEmpty { text += "\n\(details)\n" }
-        text += "\nUsage: hiroba \(name.rawValue)\(isConfigured ? " [OPTIONS]" : name == .help ? " [COMMAND]" : "")\n"
+        let options = isConfigured ? " [OPTIONS]" : name == .help ? " [COMMAND]" : ""
+        if actions.isEmpty { text += "\nUsage: hiroba \(name.rawValue)\(options)\n" } else { text += "\nUsage:\n" }
+        for action in actions {
+            let operand = action.operand.map { " " + $0 } ?? ""
+            text += "  hiroba \(name.rawValue) \(action.name)\(operand)\(options)\n      \(action.summary)\n"
+        }
         if isConfigured {
             text += """
 
@@ -290,7 +403,8 @@ extension Command {
 
                 """
             for item in switches { text += "  --\(item.name)\n      \(item.summary)\n" }
-            for option in Option.all {
+            for item in settings { text += "  --\(item.name) \(item.placeholder)\n      \(item.summary)\n" }
+            for option in Option.all where relevantOptions?.contains(option.name) ?? true {
                 text += """
                       \(option.flag) \(option.placeholder)    (\(option.environmentName))
                           \(option.summary)

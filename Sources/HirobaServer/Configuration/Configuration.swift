@@ -20,6 +20,8 @@ package struct Configuration: Sendable, Equatable {
     package var logsRequests = true
     /// Networks that may read `/metrics`.
     package var metricsReaders = [AddressRange.thisMachine, .thisMachineIPv6]
+    /// The ways to Apple's push service. Without any, nothing is pushed.
+    package var apns: [APNsEntry] = []
 
     package var loops: Int?
     package var bodyBytes = 1 << 20

@@ -21,7 +21,9 @@ enum ConfigurationFile {
                 let near = nearest(to: name, among: Option.all.map(\.name)).map { " Did you mean “\($0)”?" } ?? ""
                 throw ConfigurationError("The configuration file \(file) has an unknown option “\(name)”.\(near)")
             }
-            if case .array(let items) = value, option.repeats {
+            if option.takesJSON, value.string == nil {
+                result.append((option, [String(decoding: value.bytes(), as: UTF8.self)]))
+            } else if case .array(let items) = value, option.repeats {
                 var texts: [String] = []
                 for item in items { texts.append(try text(of: item, name, file)) }
                 result.append((option, texts))

@@ -12,6 +12,8 @@ package struct Option: Sendable {
     /// For what may be given several times (repeated as a flag, separated by commas in the environment, a list in the
     /// file): empties the list. Nil for what has one value.
     package var clearList: (@Sendable (inout Configuration) -> Void)?
+    /// Its value is JSON, which stands in the file as it is and elsewhere as a text.
+    package var takesJSON = false
     package let set: @Sendable (inout Configuration, String) throws(ConfigurationError) -> Void
     /// The values in force, safe to print.
     package let show: @Sendable (Configuration) -> [String]
@@ -132,6 +134,18 @@ package struct Option: Sendable {
                 configuration.metricsReaders.append(try AddressRange(parsing: text))
             },
             show: { $0.metricsReaders.map(\.description) }),
+        Option(
+            name: "apns", placeholder: "JSON",
+            summary:
+                "The ways to Apple's push service: a list of entries with environment (sandbox or production), key-file "
+                + "(.p8), key-id, team-id, apps (bundle ids), and host, port, authority-file for another server.",
+            defaultText: "none: nothing is pushed",
+            advice: "In the file, as docs/push.md shows. One entry for each environment and key.",
+            takesJSON: true,
+            set: { (configuration, text) throws(ConfigurationError) in
+                configuration.apns = try APNsEntry.list(in: text)
+            },
+            show: { $0.apns.map(\.description) }),
         Option(
             name: "loops", placeholder: "NUMBER",
             summary: "Threads that serve connections.",

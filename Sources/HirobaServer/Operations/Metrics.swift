@@ -51,6 +51,20 @@ package final class Metrics: Sendable {
         }
     }
 
+    /// Numbers that only grow, one for each value of a label.
+    package struct Counter: Sendable {
+        package var name: String
+        package var help: String
+        package var label: String
+        package var values: @Sendable () -> [(name: String, count: Int)]
+
+        package init(
+            name: String, help: String, label: String, values: @escaping @Sendable () -> [(name: String, count: Int)]
+        ) {
+            (self.name, self.help, self.label, self.values) = (name, help, label, values)
+        }
+    }
+
     /// Upper bounds of the durations' buckets, in microseconds.
     static let bounds = [
         100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
@@ -60,6 +74,7 @@ package final class Metrics: Sendable {
     private struct State {
         var routes: [Route] = []
         var gauges: [Gauge] = []
+        var counters: [Counter] = []
     }
 
     private let state = Lock(State())
@@ -83,10 +98,11 @@ package final class Metrics: Sendable {
     }
 
     package func add(_ gauge: Gauge) { state.withLock { $0.gauges.append(gauge) } }
+    package func add(_ counter: Counter) { state.withLock { $0.counters.append(counter) } }
 
     /// The Prometheus text format, version 0.0.4.
     package func text() async -> String {
-        let (routes, gauges) = state.withLock { ($0.routes, $0.gauges) }
+        let (routes, gauges, counters) = state.withLock { ($0.routes, $0.gauges, $0.counters) }
         var requests = "# HELP hiroba_requests_total Requests answered.\n# TYPE hiroba_requests_total counter\n"
         var durations = """
             # HELP hiroba_request_duration_seconds Time from the request's head to the answer's head.
@@ -114,6 +130,12 @@ package final class Metrics: Sendable {
                 """
         }
         var text = requests + durations
+        for counter in counters {
+            text += "# HELP \(counter.name) \(counter.help)\n# TYPE \(counter.name) counter\n"
+            for (name, count) in counter.values() {
+                text += "\(counter.name){\(counter.label)=\"\(name)\"} \(count)\n"
+            }
+        }
         for gauge in gauges {
             guard let value = await gauge.value() else { continue }
             text += "# HELP \(gauge.name) \(gauge.help)\n# TYPE \(gauge.name) gauge\n\(gauge.name) \(value)\n"

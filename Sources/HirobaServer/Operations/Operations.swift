@@ -10,7 +10,10 @@ struct Operations: Sendable {
     private let metrics: Metrics
     private let readers: TrustedProxies
 
-    init(_ configuration: Configuration, database: Database, core: Core, metrics: Metrics) {
+    /// - Parameter verdicts: of what was handed to a gateway, if there is one.
+    init(
+        _ configuration: Configuration, database: Database, core: Core, metrics: Metrics, verdicts: VerdictCounts?
+    ) {
         metrics.add(
             .init(name: "hiroba_database_waiting_writes", help: "Writes that wait for their turn.") {
                 Double(database.waitingWrites)
@@ -23,10 +26,33 @@ struct Operations: Sendable {
                 let (seconds, attoseconds) = await core.events.lag.components
                 return Double(seconds) + Double(attoseconds) * 1e-18
             })
+        if let verdicts { Self.addPush(to: metrics, core, verdicts) }
         self.database = database
         self.metrics = metrics
         blobs = configuration.blobsFolder
         readers = TrustedProxies(configuration.metricsReaders)
+    }
+
+    private static func addPush(to metrics: Metrics, _ core: Core, _ verdicts: VerdictCounts) {
+        metrics.add(
+            .init(
+                name: "hiroba_push_verdicts_total", help: "Messages handed to a gateway, by how that ended.",
+                label: "verdict", values: { verdicts.all }))
+        metrics.add(
+            .init(name: "hiroba_push_waiting_events", help: "What happened and is not made into deliveries yet.") {
+                (try? await core.push.backlog()).map { Double($0.events) }
+            })
+        metrics.add(
+            .init(name: "hiroba_push_waiting_deliveries", help: "Deliveries that are not over, 100000 at most.") {
+                (try? await core.push.backlog()).map { Double($0.deliveries) }
+            })
+        metrics.add(
+            .init(
+                name: "hiroba_push_oldest_waiting_seconds",
+                help: "Age of the oldest delivery that is not over. Alarm when it grows."
+            ) {
+                (try? await core.push.backlog()).map { Double($0.oldestAge.components.seconds) }
+            })
     }
 
     func register(on routes: inout Routes) {

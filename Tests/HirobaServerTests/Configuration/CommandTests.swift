@@ -1,3 +1,4 @@
+import HirobaCore
 import HirobaServer
 import Testing
 
@@ -107,6 +108,17 @@ struct CommandTests {
             (["serve", "--database", "mysql://"], "--database must begin with postgres://."),
             (["serve", "--request-log", "yes"], "--request-log is “yes”, but must be on or off."),
             (["serve", "--loops", "0"], "--loops is “0”, but must be a number from 1 to 256."),
+            (["push"], "hiroba push needs to be told what: list or story ID."),
+            (["push", "--json"], "hiroba push needs to be told what: list or story ID."),
+            (["push", "lst"], "hiroba push cannot “lst”. Did you mean list?"),
+            (["push", "story"], "hiroba push story needs one: ID."),
+            (["push", "story", "a", "b"], "hiroba push story takes flags only; “b” is none."),
+            (["push", "list", "a"], "hiroba push list takes flags only; “a” is none."),
+            (["push", "list", "--limit", "1001"], "--limit is “1001”, but must be a number from 1 to 1000."),
+            (["push", "list", "--limit"], "--limit needs a value: --limit NUMBER."),
+            (["push", "list", "--limit", "1", "--limit=2"], "--limit is given twice."),
+            (["serve", "--limit", "1"], "hiroba serve knows no --limit."),
+            (["device", "whi", "d"], "hiroba device cannot “whi”. Did you mean why?"),
         ])
     func refusals(arguments: [String], sentence: String) {
         #expect(throws: ConfigurationError(sentence)) {
@@ -130,6 +142,77 @@ struct CommandTests {
         #expect(
             refusal("serve", "--config", "c", files: ["c": "{"])?
                 .hasPrefix("The configuration file c is no JSON (with comments)") == true)
+    }
+
+    @Test("takes what a command shall do, and about what, wherever the flags stand")
+    func actions() throws {
+        for words in [
+            ["push", "story", "abc", "--json", "--data", "d"], ["push", "--json", "story", "--data=d", "abc"],
+        ] {
+            let story = try Invocation(arguments: words, environment: [:]) { _ in nil }
+            #expect(story.command == .push && story.action == "story" && story.operand == "abc")
+            #expect(story.switches == ["json"] && story.configuration.data == "d")
+        }
+        let list = try read("device", "list", "--limit", "7", environment: ["HIROBA_DATABASE": "postgres://h/n"])
+        #expect(list.action == "list" && list.operand == nil && list.limit == 7)
+        #expect(list.configuration.database == "postgres://h/n")
+        #expect(try read("push", "story", "--help").subject == .push)
+    }
+
+    private static let apnsEntry = """
+        {"environment": "production", "key-file": "k.p8", "key-id": "ABC123DEFG", "team-id": "DEF123GHIJ",
+         "apps": ["org.example.app"]}
+        """
+
+    @Test("reads the ways to APNs from the file, the environment and a flag alike")
+    func apns() throws {
+        let entry = APNsEntry(
+            environment: .production, keyFile: "k.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ",
+            apps: ["org.example.app"])
+        let file = ["c": "{ // Apple\n\"apns\": [\(Self.apnsEntry)] }"]
+        #expect(try read("serve", "--config", "c", files: file).configuration.apns == [entry])
+        #expect(try read("serve", environment: ["HIROBA_APNS": Self.apnsEntry]).configuration.apns == [entry])
+        #expect(try read("serve", "--apns", "[]", "--config", "c", files: file).configuration.apns == [])
+        let local = """
+            [{"environment": "sandbox", "key-file": "k", "key-id": "ABC123DEFG", "team-id": "DEF123GHIJ",
+              "apps": ["a.b", "c-d"], "host": "localhost", "port": 2197, "authority-file": "authority.pem"},
+             \(Self.apnsEntry)]
+            """
+        let both = try read("serve", "--apns", local).configuration
+        #expect(both.apns.count == 2 && both.apns[0].port == 2197 && both.apns[0].authorityFile == "authority.pem")
+        #expect(
+            Option.named("apns")?.show(both) == [
+                "sandbox at localhost:2197: key ABC123DEFG of team DEF123GHIJ for a.b, c-d",
+                "production: key ABC123DEFG of team DEF123GHIJ for org.example.app",
+            ])
+    }
+
+    @Test(
+        "says what is wrong with a way to APNs",
+        arguments: [
+            ("\"production\"", "\"live\"", "has the environment “live”, but must say sandbox or production."),
+            ("\"key-id\"", "\"keyid\"", "has an unknown member “keyid”, perhaps for “key-id”."),
+            ("ABC123DEFG", "ABC", "has “ABC” for its “key-id”, but Apple's have ten letters and digits."),
+            ("\"k.p8\"", "7", "needs the text “key-file”."),
+            ("[\"org.example.app\"]", "[]", "must list its “apps” by their bundle ids, such as [\"org.example.app\"]."),
+            ("org.example.app", "a b", "must list its “apps” by their bundle ids, such as [\"org.example.app\"]."),
+            ("\"apps\"", "\"port\": 0, \"apps\"", "has a “port” that is no number from 1 to 65535."),
+        ])
+    func badAPNs(what: String, with: String, sentence: String) {
+        let text = Self.apnsEntry.replacing(what, with: with)
+        #expect(refusal("serve", environment: ["HIROBA_APNS": text]) == "HIROBA_APNS \(sentence)")
+        #expect(refusal("serve", "--apns", "[\(text)]") == "--apns (entry 1) \(sentence)")
+    }
+
+    @Test("refuses two ways to APNs for one app in one environment, and what is no entry at all")
+    func moreBadAPNs() {
+        #expect(
+            refusal("serve", "--apns", "[\(Self.apnsEntry), \(Self.apnsEntry)]")
+                == "--apns has two entries for org.example.app in the production environment; leave one.")
+        #expect(refusal("serve", "--apns", "{")?.hasPrefix("--apns is no JSON: ") == true)
+        #expect(refusal("serve", "--apns", "[3]")?.hasPrefix("--apns (entry 1) must be an object such as {") == true)
+        let file = ["c": "{\"apns\": 3}"]
+        #expect(refusal("serve", "--config", "c", files: file)?.hasPrefix("“apns” in c must be") == true)
     }
 
     @Test("notices variables that look like ours but are not")
@@ -156,10 +239,18 @@ struct CommandTests {
     func documentation() {
         for option in Option.all {
             #expect(!option.summary.isEmpty && !option.advice.isEmpty && !option.defaultText.isEmpty)
-            for command in Command.all where command.isConfigured {
+            for command in Command.all
+            where command.isConfigured && command.relevantOptions?.contains(option.name) ?? true {
                 #expect(command.help.contains(option.flag + " "))
                 #expect(command.help.contains(option.environmentName))
             }
+        }
+        for command in Command.all {
+            for action in command.actions {
+                #expect(command.help.contains("hiroba \(command.name.rawValue) \(action.name)"))
+                #expect(command.help.contains(action.summary))
+            }
+            for item in command.settings { #expect(command.help.contains("--\(item.name) \(item.placeholder)")) }
         }
         #expect(Command.all.map(\.name) == Command.Name.allCases)
         #expect(Command.overview.contains("Exit codes: 0"))
