@@ -219,6 +219,9 @@ private final class Town {
         #expect(town.app.notifications.first?.picture == "p1")
         #expect(town.steps(number) == [.accepted, .delivered, .pictureAttached, .shown])
 
+        let beside: JSON = ["aps": ["alert": "a", "mutable-content": 1], "picture": "http://127.0.0.1/b.png"]
+        #expect(town.send(beside).errands.map(\.picture) == ["http://127.0.0.1/b.png"])
+
         let (failed, more) = town.send(payload)
         for errand in more { town.book.finish(errand, with: .failure(.tooSlow), now: town.now) }
         #expect(town.steps(failed) == [.accepted, .delivered, .pictureMissing(.tooSlow), .shown])

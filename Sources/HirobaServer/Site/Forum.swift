@@ -79,7 +79,7 @@ extension Site {
     private static func commentID(_ parameters: PathParameters) -> Comment.ID { wellFormed(parameters["comment"]) }
 
     /// An id goes into the addresses of the next page, so what is none becomes the id of nothing.
-    private static func wellFormed<Subject>(_ text: String?) -> ID<Subject> {
+    static func wellFormed<Subject>(_ text: String?) -> ID<Subject> {
         guard let text, ID<Subject>.isWellFormed(text) else { return ID("none") }
         return ID(text)
     }

@@ -13,12 +13,17 @@ package struct SitePhones: Sendable {
     /// The path of that page.
     package var page: String
     package var links: SignInLinks
+    /// Reads the stories.
+    package var serverKey: String
 
-    package init(name: String, page: String, links: SignInLinks) {
+    package init(name: String, page: String, links: SignInLinks, serverKey: String) {
         self.name = name
         self.page = page
         self.links = links
+        self.serverKey = serverKey
     }
+
+    func reader(in language: Language) -> Caller { Caller(credential: .serverKey(serverKey), language: language) }
 
     /// Who may show our pages inside theirs: the page with the phones, and nobody else.
     func frameAncestors(of request: HTTPRequest) -> String {

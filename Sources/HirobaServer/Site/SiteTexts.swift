@@ -43,6 +43,32 @@ struct SiteTexts: Sendable {
     let pushCommands: String
     let pushCommandsText: String
 
+    // The story of a push.
+    let storiesTitle: String
+    let storiesIntroduction: String
+    let noStories: String
+    let storyTitle: String
+    let toPhones: String
+    let storyEvent: String
+    let storyComment: @Sendable (_ thread: String) -> String
+    let storyOther: @Sendable (_ kind: String) -> String
+    let storyBy: @Sendable (_ person: String) -> String
+    let storyPeople: String
+    let storyNobody: String
+    let storyDeliveries: String
+    let storyNoDelivery: String
+    let storyDevice: @Sendable (_ device: String, _ person: String) -> String
+    let storyMade: String
+    let storySent: String
+    let storyAttempts: String
+    let storyResent: String
+    let storyDue: String
+    let storyAnswered: String
+    let storyOpened: String
+    let storyNotOpened: String
+    let storyMore: String
+    let storyCommand: String
+
     // The list of threads.
     let forum: String
     let newThread: String
@@ -159,6 +185,13 @@ extension SiteTexts {
         pushDemo: "試してみる",
         pushDemoText: "デモでは、掲示板の隣に三台のスマートフォンが並びます。Appleのアカウントはいりません。",
         pushCommands: "サーバーで調べる", pushCommandsText: "動いているサーバーの隣で、そのまま実行できます。",
+        storiesTitle: "プッシュ通知の記録", storiesIntroduction: "新しい順です。ひとつ選ぶと、その一部始終を読めます。",
+        noStories: "まだ通知はありません。", storyTitle: "通知の一部始終", toPhones: "端末へ", storyEvent: "何が起きたか",
+        storyComment: { "「\($0)」にコメントがつきました。" }, storyOther: { "「\($0)」がありました。" }, storyBy: { "した人：\($0)" },
+        storyPeople: "だれに知らせるか", storyNobody: "対象になる人はいませんでした。", storyDeliveries: "どの端末に、どう届いたか",
+        storyNoDelivery: "どの端末にも送られませんでした。", storyDevice: { "端末\($0)（\($1)）" }, storyMade: "用意", storySent: "APNsに送信",
+        storyAttempts: "送信回数", storyResent: "再送", storyDue: "次の送信", storyAnswered: "APNsの返答", storyOpened: "開封",
+        storyNotOpened: "まだ開かれていません", storyMore: "このほかにもあります。これは最初のものです。", storyCommand: "同じことをコマンドで：",
         forum: "掲示板", newThread: "新しいスレッド", noThreads: "まだスレッドがありません。最初のスレッドを立ててみましょう。",
         olderThreads: "以前のスレッド", newestThreads: "最新のスレッド", anonymous: "名無しさん",
         titleLabel: "タイトル", titlePlaceholder: "スレッドのタイトルを入力してください",
@@ -206,6 +239,15 @@ extension SiteTexts {
         pushDemo: "See it",
         pushDemoText: "In the demo three phones stand beside the forum. No Apple account is needed.",
         pushCommands: "Ask the server", pushCommandsText: "Run these beside a server that is running.",
+        storiesTitle: "Pushes", storiesIntroduction: "The newest first. Each leads to its whole story.",
+        noStories: "There was nothing to push yet.", storyTitle: "The story of a push", toPhones: "To the phones",
+        storyEvent: "What happened", storyComment: { "Somebody commented on “\($0)”." },
+        storyOther: { "This happened: \($0)." }, storyBy: { "By: \($0)" }, storyPeople: "Who was to be told",
+        storyNobody: "There was nobody to tell.", storyDeliveries: "What became of it on each device",
+        storyNoDelivery: "It was sent to no device.", storyDevice: { "Device \($0) of \($1)" }, storyMade: "Made",
+        storySent: "Sent to APNs", storyAttempts: "Attempts", storyResent: "resent", storyDue: "Sent next",
+        storyAnswered: "APNs answered", storyOpened: "Opened", storyNotOpened: "not yet",
+        storyMore: "There is more; these are the first.", storyCommand: "The same in a terminal:",
         forum: "Bulletin board", newThread: "New thread", noThreads: "No threads yet. Why not start the first one?",
         olderThreads: "Older threads", newestThreads: "Newest threads", anonymous: "Anonymous",
         titleLabel: "Title", titlePlaceholder: "Enter a title for the thread",

@@ -117,8 +117,8 @@ package struct Payload: Sendable, Hashable {
 
     // MARK: What apps agree on
 
-    /// The picture that the service extension fetches: `data` → `attachment-url`.
-    package var attachment: String? { custom["data"]?["attachment-url"]?.string }
+    /// The picture that the service extension fetches: `picture` beside `aps`, or `data` → `attachment-url`.
+    package var attachment: String? { custom["picture"]?.string ?? custom["data"]?["attachment-url"]?.string }
 
     /// Where a tap leads: the first of these keys beside `aps`, or inside `data`.
     package var link: String? {

@@ -222,7 +222,7 @@ extension PhonesTexts {
 
     private static func english(_ failure: Delivery.PictureFailure) -> String {
         switch failure {
-        case .noAddress: "data has no attachment-url"
+        case .noAddress: "the push names no picture, as picture or as attachment-url in data"
         case .notAllowed: "its address is not on this machine nor on an allowed host"
         case .unreachable: "its server cannot be reached"
         case .refused: "its server did not give it out"
@@ -354,7 +354,7 @@ extension PhonesTexts {
 
     private static func japanese(_ failure: Delivery.PictureFailure) -> String {
         switch failure {
-        case .noAddress: "dataにattachment-urlがありません"
+        case .noAddress: "画像のアドレス（picture、またはdataのattachment-url）がありません"
         case .notAllowed: "画像のアドレスがこのマシンでも許可されたホストでもありません"
         case .unreachable: "画像のサーバーにつながりません"
         case .refused: "画像のサーバーが応じませんでした"

@@ -9,12 +9,13 @@ import Testing
 
 @Suite("The site beside the demo's phones")
 struct SitePhonesTests {
+    private static let serverKey = ServerKey.random()
     private let time = Lock<Int64>(1_800_000_000_000)
 
     private var phones: SitePhones {
         SitePhones(
             name: "hiroba.localhost", page: "/phones",
-            links: SignInLinks(clock: Clock { [time] in time.withLock { $0 } }))
+            links: SignInLinks(clock: Clock { [time] in time.withLock { $0 } }), serverKey: Self.serverKey)
     }
 
     @Test(
