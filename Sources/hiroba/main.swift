@@ -22,5 +22,6 @@ if arguments.first == "phones" {
     }
     exit(code)
 }
-let code = await Program.run(arguments: arguments, environment: environment, signals: signals)
+let code = await Program.run(
+    arguments: arguments, environment: environment, signals: signals, phones: SimulatedPhones.self)
 exit(code.rawValue)
