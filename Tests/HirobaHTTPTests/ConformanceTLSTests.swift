@@ -10,7 +10,7 @@ private actor Programs {
 
     /// Runs `command` in a shell for at most a minute. Returns how it ended and what it printed.
     func run(_ command: String) -> (status: Int, output: String) {
-        guard let pipe = popen("timeout 60 sh -c '\(command)' 2>&1", "r") else { return (-1, "cannot start a shell") }
+        guard let pipe = popen("timeout 60 sh -c '\(command)' 2>&1", "re") else { return (-1, "cannot start a shell") }
         var output: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while case let count = fread(&buffer, 1, buffer.count, pipe), count > 0 { output += buffer[..<count] }

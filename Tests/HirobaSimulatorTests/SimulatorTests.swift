@@ -12,7 +12,7 @@ import Testing
 private func run(_ command: String) async -> (status: CInt, output: String) {
     await withCheckedContinuation { continuation in
         startThread(name: "shell") {
-            guard let pipe = popen("(\(command)) 2>&1", "r") else {
+            guard let pipe = popen("(\(command)) 2>&1", "re") else {
                 return continuation.resume(returning: (-1, ""))
             }
             var output: [UInt8] = []

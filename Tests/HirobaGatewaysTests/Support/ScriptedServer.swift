@@ -44,7 +44,7 @@ final class ScriptedServer: Sendable {
         script: @escaping @Sendable (Request) -> Void
     ) throws {
         struct NoPort: Error {}
-        let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -59,6 +59,7 @@ final class ScriptedServer: Sendable {
         self.listener = listener
         startThread(name: "scripted") { [self] in
             while case let socket = accept(listener, nil, nil), socket >= 0 {
+                _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
                 var on: CInt = 1
                 setsockopt(socket, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
                 let connection = ScriptedConnection(socket: socket)

@@ -5,12 +5,19 @@ import Testing
 
 @testable import HirobaServer
 
+/// Where to read and where to write. Child processes do not get them: as long as one has the end to write to, the
+/// reader waits for more.
+private func pipe() throws -> [Int32] {
+    var ends: [Int32] = [-1, -1]
+    try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+    return ends
+}
+
 @Suite("Log and metrics")
 struct LogTests {
     @Test("writes each line as one JSON object, whatever a text holds")
     func lines() throws {
-        var ends: [Int32] = [0, 0]
-        try #require(pipe(&ends) == 0)
+        let ends = try pipe()
         defer { close(ends[0]) }
         let log = Log(descriptor: ends[1])
         log.note("two\nlines, a \"quote\", a \\ and \u{1}\u{7F}")
@@ -34,9 +41,8 @@ struct LogTests {
 
     @Test("drops lines when nobody takes them, and says how many")
     func dropping() throws {
-        var ends: [Int32] = [0, 0]
-        try #require(pipe(&ends) == 0)
-        // A pipe holds 64 KiB and nobody reads yet, so lines pile up.
+        let ends = try pipe()
+        // It holds less than one line and nobody reads yet, so lines pile up.
         let log = Log(descriptor: ends[1])
         let text = String(repeating: "x", count: 1 << 20)
         for _ in 0..<16 { log.note(text) }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import HirobaContract
 import HirobaCore
@@ -147,7 +148,8 @@ struct LogFile: Sendable {
 
     init(path: String) throws {
         self.path = path
-        let descriptor = creat(path, 0o600)
+        // It stays open, because a log may write for as long as anybody has it; child processes must not have it.
+        let descriptor = clinux_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw TestFailure("cannot write \(path)") }
         log = Log(descriptor: descriptor)
     }
