@@ -53,6 +53,16 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: ":"))
     }
 
+    /// A member's name that is known beforehand: with the comma before it and the colon behind it, `,"id":`. What comes
+    /// next is its value.
+    package mutating func member(_ text: StaticString) {
+        let skipped = isCommaDue ? 0 : 1
+        // Unsafe for speed only: the text lives as long as the program.
+        unsafe bytes.append(
+            contentsOf: UnsafeBufferPointer(
+                start: text.utf8Start + skipped, count: text.utf8CodeUnitCount - skipped))
+    }
+
     /// `null`.
     public mutating func null() {
         comma()
@@ -134,14 +144,19 @@ public struct JSONWriter: Sendable {
         bytes.append(bracket)
     }
 
+    @inline(__always)
+    private mutating func comma() {
+        if isCommaDue { bytes.append(UInt8(ascii: ",")) }
+    }
+
     /// A comma is due unless something was just opened: what ends a value is a quote, a digit, a letter or a bracket,
     /// and none of these four.
     @inline(__always)
-    private mutating func comma() {
-        guard let last = bytes.last, bytes.count > start else { return }
-        switch last {
-        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"), UInt8(ascii: ","): return
-        default: bytes.append(UInt8(ascii: ","))
+    private var isCommaDue: Bool {
+        guard let last = bytes.last, bytes.count > start else { return false }
+        return switch last {
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"), UInt8(ascii: ","): false
+        default: true
         }
     }
 
@@ -168,17 +183,33 @@ public struct JSONWriter: Sendable {
 
     /// Appends characters that need no escape; answers false, having done nothing, when one does.
     private mutating func appendPlain(_ characters: UnsafeBufferPointer<UInt8>) -> Bool {
-        // To the end even when one was found: without a way out, many characters are compared at a time.
-        var found: UInt8 = 0
-        for index in 0..<characters.count {
-            let character = unsafe characters[index]
-            found |= character < 0x20 ? 1 : 0
-            found |= character == UInt8(ascii: "\"") || character == UInt8(ascii: "\\") ? 1 : 0
+        var index = 0
+        var found: UInt64 = 0
+        // Eight at a time. The high bit of a byte stays set where the byte is below 0x20 or has become zero, that is,
+        // was a quote or a backslash; a borrow can add a bit only above a byte where one is set already.
+        while index + 8 <= characters.count {
+            let word = unsafe UnsafeRawPointer(characters.baseAddress.unsafelyUnwrapped)
+                .loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let quote = word ^ Self.each(UInt8(ascii: "\""))
+            let backslash = word ^ Self.each(UInt8(ascii: "\\"))
+            found |= (word &- Self.each(0x20)) & ~word
+            found |= (quote &- Self.each(1)) & ~quote
+            found |= (backslash &- Self.each(1)) & ~backslash
+            index += 8
         }
-        if found != 0 { return false }
+        if found & Self.each(0x80) != 0 { return false }
+        while index < characters.count {
+            let character = unsafe characters[index]
+            if character < 0x20 || character == UInt8(ascii: "\"") || character == UInt8(ascii: "\\") { return false }
+            index += 1
+        }
         unsafe bytes.append(contentsOf: characters)
         return true
     }
+
+    /// The byte, eight times.
+    @inline(__always)
+    private static func each(_ byte: UInt8) -> UInt64 { UInt64(byte) &* 0x0101_0101_0101_0101 }
 
     private mutating func escaped(_ character: UInt8) {
         switch character {

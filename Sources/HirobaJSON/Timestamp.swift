@@ -18,29 +18,23 @@ package enum Timestamp {
             day -= 1
         }
         let date = civil(day)
-        let time = Int(rest)
-        let start = bytes.count
-        bytes.append(contentsOf: pattern)
-        unsafe bytes.withUnsafeMutableBufferPointer { all in
-            // Unsafe for speed only: the pointer stays here, and every place lies in the pattern just appended.
-            func write(_ value: Int, at place: Int, digits: Int) {
-                var rest = UInt32(truncatingIfNeeded: value)
-                for index in stride(from: start + place + digits - 1, through: start + place, by: -1) {
-                    unsafe all[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                    rest /= 10
-                }
-            }
-            write(Int(date.year), at: 0, digits: 4)
-            write(Int(date.month), at: 5, digits: 2)
-            write(Int(date.day), at: 8, digits: 2)
-            write(time / 3_600_000, at: 11, digits: 2)
-            write(time / 60_000 % 60, at: 14, digits: 2)
-            write(time / 1_000 % 60, at: 17, digits: 2)
-            write(time % 1_000, at: 20, digits: 3)
-        }
+        let (year, time) = (UInt64(date.year), UInt64(rest))
+        // Eight characters at a time, the first in the lowest byte: `YYYY-MM-`, `DDThh:mm`, `:ss.mmmZ`.
+        var first = digits(year / 100) | digits(year % 100) << 16 | character("-") << 32
+        first |= digits(UInt64(date.month)) << 40 | character("-") << 56
+        var second = digits(UInt64(date.day)) | character("T") << 16 | digits(time / 3_600_000) << 24
+        second |= character(":") << 40 | digits(time / 60_000 % 60) << 48
+        var third = character(":") | digits(time / 1_000 % 60) << 8 | character(".") << 24
+        third |= digits(time / 10 % 100) << 32 | (character("0") + time % 10) << 48 | character("Z") << 56
+        let text = (first.littleEndian, second.littleEndian, third.littleEndian)
+        // Unsafe for speed only: the pointer stays here.
+        unsafe withUnsafeBytes(of: text) { unsafe bytes.append(contentsOf: $0) }
     }
 
-    private static let pattern = Array("0000-00-00T00:00:00.000Z".utf8)
+    /// A number below 100 as its two characters, the first in the lowest byte.
+    private static func digits(_ value: UInt64) -> UInt64 { 0x3030 + value / 10 + (value % 10) << 8 }
+
+    private static func character(_ character: Unicode.Scalar) -> UInt64 { UInt64(UInt8(ascii: character)) }
 
     /// A moment, in milliseconds since 1970, as text.
     package static func text(_ milliseconds: Int64) -> String {

@@ -45,6 +45,24 @@ struct JSONWriterTests {
         }
     }
 
+    @Test("finds what must be escaped wherever it stands, and lets its neighbours be")
+    func everyPlace() throws {
+        for length in 1...20 {
+            for place in 0..<length {
+                for special in [
+                    "\"", "\\", "\u{0}", "\u{1F}", " ", "!", "#", "[", "]", "\u{7F}", "\u{80}", "\u{A2}", "ﾜ",
+                ] {
+                    let text =
+                        String(repeating: "~", count: place) + special + String(repeating: "é", count: length - place)
+                    let bytes = JSON.string(text).bytes()
+                    #expect(try JSON.parse(bytes).string == text)
+                    let isPlain = !["\"", "\\", "\u{0}", "\u{1F}"].contains(special)
+                    #expect((bytes.count == text.utf8.count + 2) == isPlain, "\(special) at \(place) of \(length)")
+                }
+            }
+        }
+    }
+
     @Test("gives back every Unicode scalar")
     func everyScalar() throws {
         // In pieces of one plane each, so that a failure shows where.

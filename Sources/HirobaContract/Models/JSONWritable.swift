@@ -5,11 +5,11 @@ package import HirobaJSON
 extension Page: JSONWritable where Item: JSONWritable {
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.name("items")
+        writer.member(#","items":"#)
         writer.beginArray()
         for item in items { item.write(to: &writer) }
         writer.endArray()
-        writer.name("next")
+        writer.member(#","next":"#)
         if let next { writer.string(next) } else { writer.null() }
         writer.endObject()
     }
@@ -18,10 +18,10 @@ extension Page: JSONWritable where Item: JSONWritable {
 extension Person: JSONWritable {
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.name("id")
+        writer.member(#","id":"#)
         writer.string(id.rawValue)
         if let name {
-            writer.name("name")
+            writer.member(#","name":"#)
             writer.string(name)
         }
         writer.endObject()
@@ -31,21 +31,21 @@ extension Person: JSONWritable {
 extension Topic: JSONWritable {
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.name("id")
+        writer.member(#","id":"#)
         writer.string(id.rawValue)
-        writer.name("title")
+        writer.member(#","title":"#)
         writer.string(title)
-        writer.name("text")
+        writer.member(#","text":"#)
         writer.string(text)
         if let photo {
-            writer.name("photo")
+            writer.member(#","photo":"#)
             writer.string(photo.rawValue)
         }
-        writer.name("author")
+        writer.member(#","author":"#)
         author.write(to: &writer)
-        writer.name("createdAt")
+        writer.member(#","createdAt":"#)
         writer.date(createdAt)
-        writer.name("updatedAt")
+        writer.member(#","updatedAt":"#)
         writer.date(updatedAt)
         writer.endObject()
     }
@@ -54,17 +54,17 @@ extension Topic: JSONWritable {
 extension Comment: JSONWritable {
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.name("id")
+        writer.member(#","id":"#)
         writer.string(id.rawValue)
-        writer.name("topic")
+        writer.member(#","topic":"#)
         writer.string(topic.rawValue)
-        writer.name("text")
+        writer.member(#","text":"#)
         writer.string(text)
-        writer.name("author")
+        writer.member(#","author":"#)
         author.write(to: &writer)
-        writer.name("createdAt")
+        writer.member(#","createdAt":"#)
         writer.date(createdAt)
-        writer.name("updatedAt")
+        writer.member(#","updatedAt":"#)
         writer.date(updatedAt)
         writer.endObject()
     }
