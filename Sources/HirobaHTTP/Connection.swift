@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 
 /// One client's connection: its socket, its time, and whatever protocol is spoken on it.
 ///
@@ -218,6 +219,7 @@ actor Connection {
         token = nil
         transport.close()
         server.addresses.leave(network, wasRefused: isRefused)
+        loop.clients.wrappingSubtract(1, ordering: .relaxed)
         pending = []
         deadlines = Deadlines()
         task?.cancel()

@@ -46,6 +46,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     private(set) var now: UInt64
     /// How many connections are open; the thread outlives them.
     private(set) var connectionCount = 0
+    /// How many clients' connections were dealt to this loop and are still open. Read and changed by the listeners too.
+    let clients = Atomic<Int>(0)
     /// How many handler tasks are alive; the thread outlives them too.
     var taskCount = 0
 

@@ -1,8 +1,9 @@
 import CLinux
 import Glibc
 import HirobaThreads
+import Synchronization
 
-/// Accepts connections on one loop and hands them to all in turn.
+/// Accepts connections on one loop and deals them out to all.
 final class Listener: @unchecked Sendable {
     // Unchecked because everything is touched on its loop's thread only, after `init`.
 
@@ -10,7 +11,6 @@ final class Listener: @unchecked Sendable {
     private let loop: EventLoop
     private let loops: [EventLoop]
     private let server: ServerState
-    private var next = 0
     private var token: UInt64?
     private var isClosed = false
     /// Given up for a moment when there are no descriptors left, to tell one client so.
@@ -79,13 +79,14 @@ final class Listener: @unchecked Sendable {
         setsockopt(socket, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
         let isRefused = if case .refused = admission { true } else { false }
         if isRefused { server.observe(.refused(.serviceUnavailable, reason: "too many connections", peer: address)) }
-        let loop = loops[next]
-        next = (next + 1) % loops.count
+        let loop = nextLoop()
+        loop.clients.wrappingAdd(1, ordering: .relaxed)
         let (server, context) = (server, server.tlsContext)
         let start: @Sendable () -> Void = {
             guard loop.isOnLoop else {
                 // The server stops, and this loop was done before the listener was closed.
                 server.addresses.leave(network, wasRefused: isRefused)
+                loop.clients.wrappingSubtract(1, ordering: .relaxed)
                 _ = Glibc.close(socket)
                 return
             }
@@ -96,6 +97,19 @@ final class Listener: @unchecked Sendable {
         }
         if loop.isOnLoop { start() } else { loop.execute(start) }
     }
+
+    /// The emptiest loop; but the listener's own while it has only a few more. A loop that is awake serves another connection
+    /// more cheaply than one that must be woken for it.
+    private func nextLoop() -> EventLoop {
+        var (best, fewest) = (loop, loop.clients.load(ordering: .relaxed) - Self.preference)
+        for other in loops {
+            let count = other.clients.load(ordering: .relaxed)
+            if count < fewest { (best, fewest) = (other, count) }
+        }
+        return best
+    }
+
+    private static let preference = 4
 
     /// No descriptors: tells the first client in the queue so with the one kept in reserve, then lets the others wait a
     /// moment. Without that the loop would turn and turn, because the queue stays readable.

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import Testing
 
 @testable import HirobaHTTP
@@ -45,16 +46,48 @@ private func openDescriptors() -> Int { (0..<4096).count { fcntl($0, F_GETFD) >=
         loops[0].execute { listener.start() }
         await withCheckedContinuation { continuation in loops[1].stop { continuation.resume() } }
 
-        let early = try RawConnection(port: address.port)
-        try await early.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        #expect(try await early.answer().status == 200)
+        // A few go to the listener's own loop before the other one has its first.
+        var early: [RawConnection] = []
+        for _ in 0..<5 {
+            let connection = try RawConnection(port: address.port)
+            try await connection.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try await connection.answer().status == 200)
+            early.append(connection)
+        }
         let late = try RawConnection(port: address.port)
         #expect(try await late.isClosed())
-        #expect(server.addresses.count == 1)
+        #expect(server.addresses.count == 5)
 
         loops[0].execute { listener.close() }
-        await early.close()
+        for connection in early { await connection.close() }
         await withCheckedContinuation { continuation in loops[0].stop { continuation.resume() } }
+    }
+
+    @Test("a few connections share a loop, many are spread over all")
+    func dealing() async throws {
+        let server = try ServerState(HTTPServerConfiguration(port: 0), handler: echo)
+        let (sockets, address) = try SocketAddress.listen(host: "127.0.0.1", port: 0)
+        let loops = try [EventLoop(), EventLoop(), EventLoop()]
+        for loop in loops { loop.start(name: "test-loop") }
+        let listener = Listener(descriptor: try #require(sockets.first), loops: loops, server: server)
+        loops[0].execute { listener.start() }
+        func counts() -> [Int] { loops.map { $0.clients.load(ordering: .relaxed) } }
+
+        var open: [RawConnection] = []
+        for number in 1...25 {
+            let connection = try RawConnection(port: address.port)
+            try await connection.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try await connection.answer().status == 200)
+            open.append(connection)
+            if number == 4 { #expect(counts() == [4, 0, 0]) }
+        }
+        #expect(counts().reduce(0, +) == 25)
+        #expect(counts().dropFirst().allSatisfy { (6...8).contains($0) }, "\(counts())")
+
+        loops[0].execute { listener.close() }
+        for connection in open { await connection.close() }
+        #expect(await eventually { counts() == [0, 0, 0] })
+        for loop in loops { await withCheckedContinuation { continuation in loop.stop { continuation.resume() } } }
     }
 
     @Test("a port that is taken, and a host that is not there, are told at the start")
