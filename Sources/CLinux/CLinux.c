@@ -57,6 +57,11 @@ int clinux_is_cached(int file, long long offset) {
   return preadv2(file, &to, 1, offset, RWF_NOWAIT) >= 0 || errno != EAGAIN;
 }
 
+ssize_t clinux_read_cached(int file, void *buffer, size_t count, long long offset) {
+  struct iovec to = {buffer, count};
+  return preadv2(file, &to, 1, offset, RWF_NOWAIT);
+}
+
 int clinux_unconfirmed(int socket) {
   int count = 0;
   return ioctl(socket, SIOCOUTQ, &count) < 0 ? 0 : count;

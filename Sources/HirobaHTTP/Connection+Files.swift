@@ -28,6 +28,17 @@ final class OpenFile: Sendable {
         clinux_is_cached(descriptor, Int64(offset)) != 0 && clinux_is_cached(descriptor, Int64(offset + count - 1)) != 0
     }
 
+    /// A small part of a file, when neither opening nor reading it needs the disk; nil also when anything is wrong with it.
+    static func readAtOnce(_ path: String, _ offset: Int, _ count: Int) -> [UInt8]? {
+        let descriptor = clinux_open_cached(path)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = max(0, clinux_read_cached(descriptor, buffer.baseAddress, count, Int64(offset)))
+        }
+        return bytes.count == count ? bytes : nil
+    }
+
     /// Reads a part. Blocks as the disk does.
     /// - Returns: fewer bytes than asked for only when the file has become shorter.
     func read(_ offset: Int, _ count: Int) -> [UInt8] {

@@ -8,6 +8,11 @@ extension Connection {
         switch response.body {
         case .none: break
         case .bytes(let bytes) where bytes.count <= Self.joinedBytes: body = bytes
+        case .file(let path, let offset, let length)
+        where length > 0 && length <= Self.joinedBytes && offset >= 0 && head.method != .head
+            && response.status.allowsBody:
+            guard let bytes = OpenFile.readAtOnce(path, offset, length) else { return nil }
+            body = bytes
         case .bytes, .file, .stream: return nil
         }
         var out = loop.takeBuffer()
@@ -66,7 +71,8 @@ extension Connection {
         if hasBody, case .bytes(let bytes) = response.body {
             if bytes.count <= Self.joinedBytes { out += bytes } else { rest = bytes }
         }
-        guard await write(out, rest) else { return false }
+        let isFollowed = hasBody && file != nil && transport.tls == nil
+        guard await write(out, rest, isFollowed: isFollowed) else { return false }
         loop.giveBack(out)
         guard hasBody else { return goesOn }
         switch response.body {

@@ -16,8 +16,10 @@ extension Connection {
 
     /// Sends two pieces, one after the other, and returns when the kernel has them: a slow client holds back whoever
     /// writes to it.
+    ///
+    /// - Parameter isFollowed: more is written at once, so that the kernel may wait for it and send both in one packet.
     /// - Returns: false when the connection is gone.
-    func write(_ first: [UInt8], _ second: [UInt8] = []) async -> Bool {
+    func write(_ first: [UInt8], _ second: [UInt8] = [], isFollowed: Bool = false) async -> Bool {
         while !pending.isEmpty { guard await waitUntilWritable() else { return false } }
         var offset = 0
         let total = first.count + second.count
@@ -27,7 +29,8 @@ extension Connection {
                 second.withUnsafeBytes { second in
                     transport.write(
                         UnsafeRawBufferPointer(rebasing: first[min(offset, first.count)...]),
-                        UnsafeRawBufferPointer(rebasing: second[max(0, offset - first.count)...]))
+                        UnsafeRawBufferPointer(rebasing: second[max(0, offset - first.count)...]),
+                        isFollowed: isFollowed)
                 }
             }
             switch result {

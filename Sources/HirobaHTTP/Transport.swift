@@ -38,15 +38,19 @@ struct Transport {
         }
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) -> IOResult {
+    /// - Parameter isFollowed: the kernel may wait a moment for what is written next.
+    func write(_ bytes: UnsafeRawBufferPointer, isFollowed: Bool = false) -> IOResult {
         if let tls { return tls.write(bytes) }
-        return Self.result { Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
+        let flags = CInt(MSG_NOSIGNAL) | (isFollowed ? CInt(MSG_MORE) : 0)
+        return Self.result { Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags) }
     }
 
     /// Writes two pieces in one go where the transport can; the count is that of both together.
-    func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> IOResult {
-        if first.isEmpty { return write(second) }
-        if tls != nil || second.isEmpty { return write(first) }
+    func write(
+        _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, isFollowed: Bool = false
+    ) -> IOResult {
+        if first.isEmpty { return write(second, isFollowed: isFollowed) }
+        if tls != nil || second.isEmpty { return write(first, isFollowed: isFollowed) }
         return Self.result {
             clinux_send2(descriptor, first.baseAddress, first.count, second.baseAddress, second.count)
         }

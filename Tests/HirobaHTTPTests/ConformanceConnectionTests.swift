@@ -451,13 +451,16 @@ extension Conformance {
             Glibc.close(descriptor)
 
             try await withServer(engine) { [size = content.count] request in
-                request.path == "/whole"
-                    ? HTTPResponse(.ok, body: .file(path: path, offset: 0, length: size))
-                    : HTTPResponse(.partialContent, body: .file(path: path, offset: 12_345, length: 70_000))
+                switch request.path {
+                case "/whole": HTTPResponse(.ok, body: .file(path: path, offset: 0, length: size))
+                case "/few": HTTPResponse(.partialContent, body: .file(path: path, offset: 777, length: 5000))
+                default: HTTPResponse(.partialContent, body: .file(path: path, offset: 12_345, length: 70_000))
+                }
             } _: { server in
                 let connection = try server.connect()
-                try await connection.send(get("/part") + get("/whole") + get("/part"))
+                try await connection.send(get("/part") + get("/few") + get("/whole") + get("/part"))
                 #expect(try await connection.answer().body == Array(content[12_345..<82_345]))
+                #expect(try await connection.answer().body == Array(content[777..<5777]))
                 #expect(try await connection.answer().body == content)
                 #expect(try await connection.answer().body == Array(content[12_345..<82_345]))
             }
@@ -468,13 +471,16 @@ extension Conformance {
             arguments: Engine.allCases)
         func missingFile(engine: Engine) async throws {
             try await withServer(engine) { request in
-                request.path == "/missing"
-                    ? HTTPResponse(.ok, body: .file(path: "/nowhere/at/all", offset: 0, length: 10))
-                    : HTTPResponse(.ok, body: .file(path: "/etc/hostname", offset: 0, length: 1 << 20))
+                switch request.path {
+                case "/missing": HTTPResponse(.ok, body: .file(path: "/nowhere/at/all", offset: 0, length: 10))
+                case "/little": HTTPResponse(.ok, body: .file(path: "/etc/hostname", offset: 0, length: 10_000))
+                case "/folder": HTTPResponse(.ok, body: .file(path: "/etc", offset: 0, length: 10))
+                default: HTTPResponse(.ok, body: .file(path: "/etc/hostname", offset: 0, length: 1 << 20))
+                }
             } _: { server in
-                do {
-                    let answer = try await server.exchange(get("/missing"))
-                    #expect(answer.status == 500)
+                for path in ["/missing", "/little", "/folder"] {
+                    let answer = try await server.exchange(get(path))
+                    #expect(answer.status == 500, "\(path)")
                 }
                 let connection = try server.connect()
                 try await connection.send(get("/short"))

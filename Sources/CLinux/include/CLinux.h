@@ -28,6 +28,8 @@ int clinux_open_cached(const char *path);
 long long clinux_regular_file_size(int file);
 /// Whether a read of one byte at `offset` would not wait for the disk.
 int clinux_is_cached(int file, long long offset);
+/// pread as far as it need not wait for the disk; -1 where nothing can be had so.
+ssize_t clinux_read_cached(int file, void *buffer, size_t count, long long offset);
 /// send with MSG_NOSIGNAL of two pieces, one after the other.
 ssize_t clinux_send2(int socket, const void *first, size_t first_length, const void *second, size_t second_length);
 /// Bytes that were written to a TCP socket and that the other side has not confirmed yet (SIOCOUTQ); 0 when it is none.
