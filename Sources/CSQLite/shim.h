@@ -1,7 +1,7 @@
 #pragma once
 #include <sqlite3.h>
 
-// sqlite3_db_config and SQLITE_TRANSIENT are out of Swift's reach: one is variadic, the other a cast in a macro.
+// sqlite3_config, sqlite3_db_config and SQLITE_TRANSIENT are out of Swift's reach: two are variadic, the last is a cast in a macro.
 
 /// Switches off what only an attacker or a typing error would use: writing to the schema tables, and "text" in double
 /// quotes standing for a string when no column has that name.
@@ -11,6 +11,9 @@ static inline int csqlite_be_strict(sqlite3 *database) {
   if (status == SQLITE_OK) status = sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DDL, 0, (int *)0);
   return status;
 }
+
+/// Switches the statistics of memory off. Without effect once SQLite is in use.
+static inline void csqlite_count_no_memory(void) { sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
 
 static inline int csqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int length) {
   return sqlite3_bind_text(statement, index, text, length, SQLITE_TRANSIENT);

@@ -16,29 +16,34 @@ package struct Row: ~Copyable {
     let count: Int
 
     package func isNull(_ column: Int) throws(StoreError) -> Bool {
-        guard column >= 0, column < count else {
-            throw StoreError(.programming, "the row has \(count) columns and no column \(column)")
-        }
+        try mustHave(column)
         switch source {
         case .sqlite(let statement): return sqlite3_column_type(statement, Int32(column)) == SQLITE_NULL
         case .postgres(let result, let row): return PQgetisnull(result, row, Int32(column)) == 1
         }
     }
 
+    private func mustHave(_ column: Int) throws(StoreError) {
+        guard column >= 0, column < count else {
+            throw StoreError(.programming, "the row has \(count) columns and no column \(column)")
+        }
+    }
+
     package func optionalText(_ column: Int) throws(StoreError) -> String? {
-        guard try !isNull(column) else { return nil }
-        return try withTextBytes(column) { String(decoding: $0, as: UTF8.self) }
+        try withTextBytes(column) { String(decoding: $0, as: UTF8.self) }
     }
 
     package func optionalInteger(_ column: Int) throws(StoreError) -> Int64? {
-        guard try !isNull(column) else { return nil }
         switch source {
         case .sqlite(let statement):
-            guard sqlite3_column_type(statement, Int32(column)) == SQLITE_INTEGER else {
-                throw wrongType(column, "an integer")
+            try mustHave(column)
+            switch sqlite3_column_type(statement, Int32(column)) {
+            case SQLITE_INTEGER: return sqlite3_column_int64(statement, Int32(column))
+            case SQLITE_NULL: return nil
+            default: throw wrongType(column, "an integer")
             }
-            return sqlite3_column_int64(statement, Int32(column))
         case .postgres(let result, let row):
+            guard try !isNull(column) else { return nil }
             guard PostgresType.isInteger(PQftype(result, Int32(column))),
                 let value = Int64(bytes: field(result, row, column))
             else { throw wrongType(column, "an integer") }
@@ -110,21 +115,28 @@ package struct Row: ~Copyable {
 
     /// Appends a text column's UTF-8 to `bytes` without making a String of it: for stored JSON that is answered as it lies.
     package func appendText(_ column: Int, to bytes: inout [UInt8]) throws(StoreError) {
-        guard try !isNull(column) else { throw unexpectedNull(column) }
-        try withTextBytes(column) { bytes.append(contentsOf: $0) }
+        guard try withTextBytes(column, { bytes.append(contentsOf: $0) }) != nil else { throw unexpectedNull(column) }
     }
 
+    /// - Returns: nil for a null.
     private func withTextBytes<Result>(
         _ column: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
-    ) throws(StoreError) -> Result {
+    ) throws(StoreError) -> Result? {
         switch source {
         case .sqlite(let statement):
-            guard sqlite3_column_type(statement, Int32(column)) == SQLITE_TEXT else { throw wrongType(column, "text") }
-            // The text first, then its length: the other order can make SQLite convert it in between.
-            let start = sqlite3_column_text(statement, Int32(column))
-            return body(
-                UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, Int32(column)))))
+            try mustHave(column)
+            // Once the value instead of three times the column: most of a row is text.
+            let value = sqlite3_column_value(statement, Int32(column))
+            switch sqlite3_value_type(value) {
+            case SQLITE_TEXT:
+                // The text first, then its length: the other order can make SQLite convert it in between.
+                let start = sqlite3_value_text(value)
+                return body(UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))))
+            case SQLITE_NULL: return nil
+            default: throw wrongType(column, "text")
+            }
         case .postgres(let result, let row):
+            guard try !isNull(column) else { return nil }
             guard PostgresType.isText(PQftype(result, Int32(column))) else { throw wrongType(column, "text") }
             return body(field(result, row, column))
         }

@@ -70,15 +70,20 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
     }
 
     /// All conditions at once, each in brackets. No condition at all is true.
-    package static func all(_ conditions: some Sequence<SQL>) -> SQL {
-        let joined = joined(conditions.map { "(\($0))" }, separator: " AND ")
-        return joined.isEmpty ? "1 = 1" : "(\(joined))"
-    }
+    package static func all(_ conditions: [SQL]) -> SQL { combined(conditions, by: ") AND (") ?? "1 = 1" }
 
     /// At least one of the conditions, each in brackets. No condition at all is false.
-    package static func any(_ conditions: some Sequence<SQL>) -> SQL {
-        let joined = joined(conditions.map { "(\($0))" }, separator: " OR ")
-        return joined.isEmpty ? "1 = 0" : "(\(joined))"
+    package static func any(_ conditions: [SQL]) -> SQL { combined(conditions, by: ") OR (") ?? "1 = 0" }
+
+    private static func combined(_ conditions: [SQL], by word: String) -> SQL? {
+        var pieces: [Piece] = []
+        for condition in conditions {
+            pieces.append(.text(pieces.isEmpty ? "((" : word))
+            pieces += condition.pieces
+        }
+        guard !pieces.isEmpty else { return nil }
+        pieces.append(.text("))"))
+        return SQL(pieces: pieces)
     }
 
     /// `expression IN (…)`, also right for an empty list, which SQL itself has no words for.
@@ -95,6 +100,8 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
     /// The statement as one engine reads it.
     func rendered(for dialect: Dialect) -> RenderedSQL {
         var rendered = RenderedSQL()
+        // Room for most statements, so that the text is moved once at most.
+        rendered.text.reserveCapacity(511)
         append(to: &rendered, dialect)
         return rendered
     }

@@ -1,12 +1,12 @@
-import Glibc
+public import Glibc
 
 /// A mutual exclusion around a value, for a few lines that never wait.
 ///
 /// `Synchronization.Mutex` does the same; this one lives on the heap, where the thread sanitizer can see it.
-package final class Lock<State>: @unchecked Sendable {
+@usableFromInline package final class Lock<State>: @unchecked Sendable {
     // Unchecked because the compiler cannot see that `state` is touched only while `mutex` is held.
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private var state: State
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline var state: State
 
     package init(_ state: State) {
         self.state = state
@@ -19,7 +19,8 @@ package final class Lock<State>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    package func withLock<Result, Failure: Error>(
+    // Inlinable, because a lock is often held for less than a call of a generic function takes.
+    @inlinable package func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         pthread_mutex_lock(mutex)

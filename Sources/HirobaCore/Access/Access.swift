@@ -7,11 +7,14 @@ package import HirobaStore
 package struct Access: Sendable, Equatable {
     /// `*` is everyone, `u:ID` a person, `role:NAME` whoever has that role.
     package let principals: [String]
+    /// As `AccessList` keeps them.
+    private let entries: [String]
 
     /// Principals that a list could not hold, the empty one and those with a blank in them, stand for nobody and are
     /// left out: inside a list they would read as two.
     package init(principals: [String]) {
         self.principals = principals.filter { !$0.isEmpty && !$0.utf8.contains(UInt8(ascii: " ")) }
+        entries = self.principals.map { " \($0) " }
     }
 
     /// Nobody in particular.
@@ -30,7 +33,7 @@ package struct Access: Sendable, Equatable {
 
     /// `matches` for the list in a column.
     package func condition(on column: SQL) -> SQL {
-        .any(principals.map { SQL.contains(column, " \($0) ") })
+        .any(entries.map { SQL.contains(column, $0) })
     }
 }
 

@@ -27,8 +27,12 @@ final class SQLiteConnection: Connection {
     /// The clock is read once in so many steps of SQLite's machine, about every tenth of a millisecond.
     private static let stepsBetweenLooks: Int32 = 4000
 
+    /// SQLite counts the memory of all connections under one lock, for whoever asks; nobody does.
+    private static let countsNoMemory: Void = { csqlite_count_no_memory() }()
+
     /// - Parameter isReadOnly: opens what is there, and makes and changes nothing.
     init(path: String, isReadOnly: Bool = false) throws(StoreError) {
+        Self.countsNoMemory
         var opened: OpaquePointer?
         let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         let flags = access | SQLITE_OPEN_NOMUTEX
