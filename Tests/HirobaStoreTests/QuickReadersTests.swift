@@ -109,4 +109,87 @@ import Testing
                 } == .programming)
         }
     }
+
+    private static func value(_ db: Transaction) throws -> Int64? {
+        try db.first("SELECT value FROM counters WHERE name = 'a'") { row in try row.integer(0) }
+    }
+
+    @Test("a view that was kept ends with the next commit, on every connection")
+    func kept() async throws {
+        try await withSQLite(migrations: [counters]) { database in
+            try await database.write { db in try db.run("INSERT INTO counters VALUES ('a', 0)") }
+            for number in 1...5 {
+                let (entered, gate) = (Gate(), Gate())
+                // One inside the other, so that both connections are used and keep a view.
+                async let slow = OwnThread().run { _ in
+                    try await database.read { db in
+                        let value = try Self.value(db)
+                        entered.open()
+                        try gate.wait()
+                        return value
+                    }
+                }
+                try await entered.pass()
+                #expect(try await database.read(Self.value) == Int64(number - 1))
+                gate.open()
+                #expect(try await slow == Int64(number - 1))
+                try await database.write { db in try db.run("UPDATE counters SET value = \(number) WHERE name = 'a'") }
+            }
+        }
+    }
+
+    @Test("a view that was taken before a commit and given back after it is not kept")
+    func overtaken() async throws {
+        try await withTemporaryFolder { folder in
+            var options = Database.Options()
+            options.readers = 1
+            let database = try await Database.open(
+                .sqlite(path: folder + "/a.db"), migrations: [counters], options: options)
+            try await database.write { db in try db.run("INSERT INTO counters VALUES ('a', 0)") }
+            let (entered, gate) = (Gate(), Gate())
+            async let slow = OwnThread().run { _ in
+                try await database.read { db in
+                    let value = try Self.value(db)
+                    entered.open()
+                    try gate.wait()
+                    #expect(try Self.value(db) == value)
+                    return value
+                }
+            }
+            try await entered.pass()
+            try await database.write { db in try db.run("UPDATE counters SET value = 1 WHERE name = 'a'") }
+            gate.open()
+            #expect(try await slow == 0)
+            let thread = Lock("")
+            let seen = try await database.read { db in
+                thread.withLock { $0 = Self.thread() }
+                return try Self.value(db)
+            }
+            #expect(seen == 1)
+            #expect(!Self.isReader(thread.withLock { $0 }))
+            await database.close()
+        }
+    }
+
+    @Test("an idle view does not keep the log from being begun anew")
+    func log() async throws {
+        try await withTemporaryFolder { folder in
+            var options = Database.Options()
+            options.unsafelySkipsSync = true
+            let database = try await Database.open(
+                .sqlite(path: folder + "/a.db"), migrations: [counters], options: options)
+            try await database.write { db in try db.run("INSERT INTO counters VALUES ('a', 0)") }
+            func size() -> Int {
+                var info = stat()
+                return lstat(folder + "/a.db-wal", &info) == 0 ? Int(info.st_size) : 0
+            }
+            for number in 1...9000 {
+                if number % 500 == 0 { _ = try await database.read(Self.value) }
+                try await database.write { db in try db.run("UPDATE counters SET value = \(number) WHERE name = 'a'") }
+            }
+            // Nine thousand pages of 4,096 bytes were written to it, and it is begun anew after four thousand.
+            #expect(size() < 6000 * 4096)
+            await database.close()
+        }
+    }
 }

@@ -67,6 +67,8 @@ final class SQLiteEngine: Engine {
             let reader = try openReader(path)
             // Nothing may wait where these run; whoever finds the database busy goes to a reader's thread.
             try reader.execute("PRAGMA busy_timeout = 0")
+            // What is asked for often should be there: a page from the file costs as much as a search in one that is.
+            try reader.execute("PRAGMA cache_size = -8192")
             return reader
         }
         return SQLiteEngine(writer, readers, quickReaders, lock, options)
@@ -149,9 +151,9 @@ final class SQLiteEngine: Engine {
     }
 
     private func startWriter(_ owned: Owned, _ options: Database.Options) {
-        let (writes, signals, threads) = (writes, signals, threads)
+        let (writes, signals, quickReaders, threads) = (writes, signals, quickReaders, threads)
         startThread(name: "store-writer") {
-            let writer = SQLiteWriter(owned.connection, signals, groupTime: options.groupTime)
+            let writer = SQLiteWriter(owned.connection, signals, quickReaders, groupTime: options.groupTime)
             while case let group = writes.take(max(1, options.groupSize)), !group.isEmpty { writer.run(group) }
             owned.connection.close()
             threads.leave()

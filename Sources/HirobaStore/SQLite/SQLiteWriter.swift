@@ -6,6 +6,7 @@ import HirobaThreads
 final class SQLiteWriter {
     private let connection: SQLiteConnection
     private let signals: SignalHub
+    private let quickReaders: QuickReaders
     private let groupTime: Duration
 
     /// How often a write is run again because something else in its group took the transaction away.
@@ -21,9 +22,12 @@ final class SQLiteWriter {
         let failure: (any Error)?
     }
 
-    init(_ connection: SQLiteConnection, _ signals: SignalHub, groupTime: Duration) {
+    init(
+        _ connection: SQLiteConnection, _ signals: SignalHub, _ quickReaders: QuickReaders, groupTime: Duration
+    ) {
         self.connection = connection
         self.signals = signals
+        self.quickReaders = quickReaders
         self.groupTime = groupTime
     }
 
@@ -120,6 +124,8 @@ final class SQLiteWriter {
 
     private func commit(_ outcomes: [Outcome]) {
         do {
+            quickReaders.commitBegins()
+            defer { quickReaders.commitEnds() }
             try connection.execute("COMMIT")
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
