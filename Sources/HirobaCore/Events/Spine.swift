@@ -65,13 +65,14 @@ enum Spine {
         try db.first("SELECT 1 FROM events WHERE seq = \(position.seq) AND xid = \(position.xid)") { _ in true } == true
     }
 
-    /// Deletes the oldest events up to `most`, those that happened before `time`, and moves the floor behind them.
+    /// Deletes the oldest events up to `most`, those that happened before `time`, and moves the floor behind them. The
+    /// newest stays, however old it is: SQLite counts on from it.
     static func prune(before time: Int64, most: Int, in db: Transaction) throws -> Int {
         let oldest = try db.rows(
-            "SELECT xid, seq, at FROM events ORDER BY \(oldestFirst) LIMIT \(most)"
+            "SELECT xid, seq, at FROM events ORDER BY \(oldestFirst) LIMIT \(most + 1)"
         ) { row in (position: Position(xid: try row.integer(0), seq: try row.integer(1)), at: try row.integer(2)) }
         // Up to the first that stays: what is left must have no holes below a position somebody can resume from.
-        let old = oldest.prefix { $0.at < time }
+        let old = oldest.dropLast().prefix { $0.at < time }
         guard let last = old.last?.position else { return 0 }
         let count = try db.run("DELETE FROM events WHERE NOT \(isAfter(last))")
         try db.run("UPDATE spine SET floor_xid = \(last.xid), floor_seq = \(last.seq)")

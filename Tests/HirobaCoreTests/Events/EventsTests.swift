@@ -307,6 +307,18 @@ import Testing
             #expect(left == 1)
             #expect(try await names(from: place) == [.ready, .topicCreated])
             #expect(try await names(from: start) == [.ready, .resync, .topicCreated])
+
+            // A month of silence: the newest event stays, and what comes goes on from it.
+            try await forum.settle()
+            let last = try #require(
+                try await forum.core.events.subscribe(Live(), from: nil, by: hana).take(1).first
+            ).id
+            forum.time.advance(by: .seconds(30 * 24 * 3600))
+            try await forum.core.maintain()
+            let newest = try await forum.count("events")
+            #expect(newest == 1)
+            #expect(try await names(from: last) == [.ready, .topicCreated])
+            #expect(try await names(from: place) == [.ready, .resync, .topicCreated])
         }
     }
 
