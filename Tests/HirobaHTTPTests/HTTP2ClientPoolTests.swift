@@ -448,6 +448,21 @@ import Testing
         #expect(pool.takeActions() == [.finish(request: 2, .notProcessed(.busy))])
     }
 
+    @Test("who was refused and gets no other stream is told so as soon as who never had one")
+    func busyAgain() {
+        let pool = connected(limit: 1)
+        pool.submit(1, now: 10)
+        _ = pool.takeActions()
+        pool.limited(1, to: 0, now: 20)
+        pool.reset(1, stream: 3, code: 7, now: 30)
+        #expect(pool.takeActions() == [])
+        #expect(pool.nextTick() == 30_010)
+        pool.tick(now: 30_009)
+        #expect(pool.takeActions() == [])
+        pool.tick(now: 30_010)
+        #expect(pool.takeActions() == [.finish(request: 1, .notProcessed(.busy))])
+    }
+
     @Test("a full queue holds senders back")
     func full() {
         let pool = connected(limit: 1) { $0.queue = 2 }

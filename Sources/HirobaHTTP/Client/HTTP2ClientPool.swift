@@ -330,6 +330,10 @@ struct HTTP2ClientPool {
     /// Does what is due.
     mutating func tick(now: UInt64) {
         for number in connections.map(\.number) { tick(number, now) }
+        while let oldest = again.last, oldest.since + rules.queueTime <= now {
+            again.removeLast()
+            finish(oldest.number, .notProcessed(.busy))
+        }
         while let first = queue.first, first.since + rules.queueTime <= now {
             _ = queue.popFirst()
             finish(first.number, .notProcessed(.busy))
@@ -384,6 +388,7 @@ struct HTTP2ClientPool {
     /// When `tick` must be called next; never later than something is due.
     func nextTick() -> UInt64 {
         var next = queue.first.map { $0.since + rules.queueTime } ?? .max
+        if let oldest = again.last { next = min(next, oldest.since + rules.queueTime) }
         for index in connections.indices {
             if let pingedAt = connections[index].pingedAt {
                 next = min(next, pingedAt + rules.pingTime)
