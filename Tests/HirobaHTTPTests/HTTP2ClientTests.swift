@@ -83,6 +83,25 @@ private typealias Client = HirobaHTTP.HTTP2Client
         }
     }
 
+    @Test("of a head beyond measure the beginning is kept", arguments: [(150, 10), (40, 1000)])
+    func longAnswer(fields: Int, length: Int) async throws {
+        let value = String(repeating: "x", count: length)
+        let handler: HTTPHandler = { _ in
+            var response = HTTPResponse(.ok)
+            for number in 0..<fields { response.headers["x-\(number)"] = value }
+            return response
+        }
+        try await withClient(tls: nil, trust: .clear, handler: handler) { client in
+            for _ in 0..<2 {
+                let answer = try answer(await client.send(HTTP2ClientRequest(.get, path: "/")))
+                #expect(answer.status == 200)
+                #expect(answer.headers["x-0"] == value)
+                #expect(answer.headers.count <= 100)
+                #expect(answer.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } <= 16 * 1024)
+            }
+        }
+    }
+
     @Test("many at once all get their own answer, whatever the queue and the streams")
     func many() async throws {
         try await withClient(

@@ -52,6 +52,7 @@ final class HTTP2ClientSession {
 
     private static let mostAnswer = 64 * 1024
     private static let mostFields = 100
+    private static let mostHead = 16 * 1024
 
     init?(origin: HTTP2SharedFields) {
         self.origin = origin
@@ -62,7 +63,7 @@ final class HTTP2ClientSession {
         let settings = [
             nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
             nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: 16 * 1024),
+                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: UInt32(Self.mostHead)),
         ]
         nghttp2_submit_settings(session, Self.noFlags, settings, settings.count)
     }
@@ -207,7 +208,9 @@ final class HTTP2ClientSession {
                 // An interim answer (1xx) may have come before.
                 stream.headers.removeAll()
                 stream.status = value.reduce(0) { $0 * 10 + Int($1 &- 48) }
-            } else if stream.headers.count < Self.mostFields {
+            } else if stream.headers.count < Self.mostFields,
+                stream.headers.bytes.count + name.count + value.count <= Self.mostHead
+            {
                 stream.headers.add(name: name, value: value)
             }
         }

@@ -32,6 +32,7 @@ package enum HTTP2Outcome: Sendable {
 /// An answer that arrived whole.
 package struct HTTP2Answer: Sendable {
     package let status: Int
+    /// At most 100 and 16 KiB of them; what is more is left out.
     package let headers: HTTPHeaders
     /// At most 64 KiB; what is more is left out.
     package let body: [UInt8]
