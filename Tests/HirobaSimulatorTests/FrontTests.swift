@@ -145,6 +145,28 @@ private func text(_ response: HTTPResponse) -> String {
         _ = await task.value
     }
 
+    @Test("a push is delivered at once, and its answer takes the latency and a share of the jitter", arguments: [0, 1])
+    func latency(chance: Double) async throws {
+        let tenMinutes: JSON = 600_000
+        for switches: JSON in [["latency": tenMinutes], ["jitter": tenMinutes]] {
+            let desk = try await Desk(chance: chance)
+            try desk.front.setSwitches(switches)
+            let hasAnswer = Lock(false)
+            let task = Task {
+                _ = await desk.send()
+                hasAnswer.withLock { $0 = true }
+            }
+            while await desk.phones.deliveries().isEmpty { await Task.yield() }
+            if switches["jitter"] != nil, chance == 0 {
+                await task.value
+            } else {
+                #expect(!hasAnswer.withLock { $0 })
+                task.cancel()
+                await task.value
+            }
+        }
+    }
+
     @Test("pushes to one token can be limited to so many a minute")
     func rate() async throws {
         let desk = try await Desk()
