@@ -128,7 +128,7 @@ let package = Package(
             name: "HirobaGatewaysTests",
             dependencies: [
                 "HirobaGateways", "HirobaSimulator", "HirobaCore", "HirobaHTTP", "HirobaCrypto", "HirobaJSON",
-                "HirobaThreads", "CNghttp2", "TestSupport",
+                "HirobaThreads", "CNghttp2", "COpenSSL", "TestSupport",
             ],
             swiftSettings: common),
         .testTarget(

@@ -525,6 +525,65 @@ import Testing
         }
     }
 
+    @Test(
+        "an answer that concerns the connection only is followed by another try on another one",
+        arguments: [(400, "IdleTimeout"), (403, "UnrelatedKeyIdInToken")])
+    func reconnects(status: Int, reason: String) async throws {
+        let isRepaired = Lock(false)
+        let server = try ScriptedServer { request in
+            isRepaired.withLock { $0 } ? request.accept() : request.refuse(status, reason)
+        }
+        try await withGateway(to: server, rules: { $0.leastLife = 0 }) { gateway in
+            #expect(await gateway.send() == .retry(after: .seconds(1), of: .route, reason: reason))
+            #expect(server.requests.count == 3, "twice more, and not for ever")
+            #expect(server.connections.count == 3, "each time on another connection")
+            isRepaired.withLock { $0 = true }
+            guard case .accepted(let acceptance) = await gateway.send() else {
+                Issue.record("must be accepted")
+                return
+            }
+            #expect(!acceptance.isResent, "an answer leaves nothing in doubt")
+        }
+    }
+
+    @Test("after 503 another connection is made, after 500 not", arguments: [(500, 1), (503, 2)])
+    func replacesConnection(status: Int, connections: Int) async throws {
+        let reason = status == 500 ? "InternalServerError" : "ServiceUnavailable"
+        let server = try ScriptedServer { request in
+            request["apns-priority"] == "5" ? request.refuse(status, reason) : request.accept()
+        }
+        try await withGateway(to: server, rules: { $0.leastLife = 0 }) { gateway in
+            var bad = makeMessage()
+            bad.urgency = .whenConvenient
+            for message in [makeMessage(), bad, makeMessage()] { _ = await gateway.send(message) }
+            #expect(server.requests.count == 3)
+            #expect(server.connections.count == connections)
+        }
+    }
+
+    @Test(
+        "an answer to the push shows that Apple takes the key, and others go out side by side",
+        arguments: [(200, ""), (400, "BadTopic"), (410, "Unregistered"), (413, "PayloadTooLarge")])
+    func proves(status: Int, reason: String) async throws {
+        let waiting = Lock<[ScriptedServer.Request]>([])
+        let server = try ScriptedServer { request in
+            if request.connection.count() == 1 {
+                return status == 200 ? request.accept() : request.refuse(status, reason)
+            }
+            let all = waiting.withLock { waiting in
+                waiting.append(request)
+                return waiting.count == 5 ? waiting : []
+            }
+            for request in all { request.accept() }
+        }
+        try await withGateway(to: server, rules: { $0.deadline = 5000 }) { gateway in
+            _ = await gateway.send()
+            let verdicts = await gateway.sendMany(5)
+            #expect(verdicts.values.allSatisfy { if case .accepted = $0 { true } else { false } })
+            #expect(server.requests.count == 6)
+        }
+    }
+
     @Test("a key that the server ends the connection for stops the route")
     func goAwayForTheKey() async throws {
         let server = try ScriptedServer { request in

@@ -15,8 +15,8 @@ final class TestGateway: Sendable {
     static let key = APNsKey(id: "ABC123DEFG", team: "DEF123GHIJ", key: .generate())
 
     init(
-        production: Int, sandbox: Int? = nil, rules: HTTP2ClientRules, apps: [String], loop: EventLoop,
-        resends: Int
+        production: Int, sandbox: Int?, host: String, trust: HTTP2Client.Configuration.Trust, rules: HTTP2ClientRules,
+        apps: [String], loop: EventLoop, resends: Int
     ) throws {
         let time = Lock<Int64>(1_800_000_000_000)
         self.time = time
@@ -27,7 +27,7 @@ final class TestGateway: Sendable {
         func route(_ environment: PushAddress.Environment, _ port: Int) -> APNsRoute {
             APNsRoute(
                 environment: environment, key: Self.key, apps: apps,
-                server: .init(host: "127.0.0.1", port: port, trust: .clear, rules: rules))
+                server: .init(host: host, port: port, trust: trust, rules: rules))
         }
         var routes = [route(.production, production)]
         if let sandbox { routes.append(route(.sandbox, sandbox)) }
@@ -52,11 +52,42 @@ final class TestGateway: Sendable {
             message,
             to: PushAddress(token: token, app: app, environment: .production, isEnvironmentProven: isProven))
     }
+
+    /// Sends so many at once.
+    /// - Returns: their verdicts by their ids.
+    func sendMany(_ count: Int) async -> [String: Verdict] {
+        await withTaskGroup(of: (String, Verdict).self) { group in
+            for _ in 0..<count {
+                group.addTask {
+                    let message = makeMessage()
+                    return (message.id, await self.send(message))
+                }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+    }
 }
 
-/// Runs `body` with a gateway whose loop ends with it.
+/// Runs `body` with a gateway whose loop ends with it, and so do the servers.
 func withGateway(
-    to production: ScriptedServer, sandbox: ScriptedServer? = nil, apps: [String] = [TestGateway.app], resends: Int = 1,
+    to production: ScriptedServer, sandbox: ScriptedServer? = nil, host: String = "127.0.0.1",
+    trust: HTTP2Client.Configuration.Trust = .clear, apps: [String] = [TestGateway.app], resends: Int = 1,
+    rules: (inout HTTP2ClientRules) -> Void = { _ in }, _ body: (TestGateway) async throws -> Void
+) async throws {
+    defer {
+        production.stop()
+        sandbox?.stop()
+    }
+    try await withGateway(
+        to: production.port, sandbox: sandbox?.port, host: host, trust: trust, apps: apps, resends: resends,
+        rules: rules,
+        body)
+}
+
+/// The same for servers of any kind, by their ports.
+func withGateway(
+    to production: Int, sandbox: Int? = nil, host: String = "127.0.0.1",
+    trust: HTTP2Client.Configuration.Trust = .clear, apps: [String] = [TestGateway.app], resends: Int = 1,
     rules: (inout HTTP2ClientRules) -> Void = { _ in }, _ body: (TestGateway) async throws -> Void
 ) async throws {
     let loop = try EventLoop()
@@ -64,11 +95,10 @@ func withGateway(
     var limits = HTTP2ClientRules()
     rules(&limits)
     let gateway = try TestGateway(
-        production: production.port, sandbox: sandbox?.port, rules: limits, apps: apps, loop: loop, resends: resends)
+        production: production, sandbox: sandbox, host: host, trust: trust, rules: limits, apps: apps, loop: loop,
+        resends: resends)
     func end() async {
         await gateway.gateway.stop(grace: .zero)
-        production.stop()
-        sandbox?.stop()
         await withCheckedContinuation { continuation in loop.stop { continuation.resume() } }
     }
     do {

@@ -32,36 +32,22 @@ final class ScriptedServer: Sendable {
     }
 
     let port: Int
-    private let listener: CInt
+    private let listener: ListeningSocket
     private let state = Lock(State())
 
     /// - Parameters:
+    ///   - port: 0 for any that is free.
     ///   - streams: how many the first SETTINGS allow; `nil` says nothing at all.
     ///   - greet: called instead for each connection, before anything is sent.
     ///   - script: called for each request that has arrived whole, on its connection's thread.
     init(
-        streams: Int? = 100, greet: (@Sendable (ScriptedConnection) -> Void)? = nil,
+        port: Int = 0, streams: Int? = 100, greet: (@Sendable (ScriptedConnection) -> Void)? = nil,
         script: @escaping @Sendable (Request) -> Void
     ) throws {
-        struct NoPort: Error {}
-        let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0
-            }
-        }
-        guard isBound else { throw NoPort() }
-        port = Int(UInt16(bigEndian: address.sin_port))
-        self.listener = listener
+        listener = try ListeningSocket(port: port)
+        self.port = listener.port
         startThread(name: "scripted") { [self] in
-            while case let socket = accept(listener, nil, nil), socket >= 0 {
-                _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
-                var on: CInt = 1
-                setsockopt(socket, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
+            while let socket = listener.accept() {
                 let connection = ScriptedConnection(socket: socket)
                 let isStopped = state.withLock { state in
                     state.connections.append(connection)
@@ -92,11 +78,50 @@ final class ScriptedServer: Sendable {
             state.isStopped = true
             return state.connections
         }
-        shutdown(listener, CInt(SHUT_RDWR))
+        listener.stop()
         for connection in connections { connection.close() }
     }
+}
 
-    deinit { Glibc.close(listener) }
+/// A socket of this machine on which a test's server listens.
+final class ListeningSocket: Sendable {
+    struct NoPort: Error {}
+
+    let port: Int
+    private let socket: CInt
+
+    init(port: Int = 0) throws {
+        let socket = Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var on: CInt = 1
+        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<CInt>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, length) == 0 && listen(socket, 64) == 0 && getsockname(socket, $0, &length) == 0
+            }
+        }
+        guard isBound else { throw NoPort() }
+        self.port = Int(UInt16(bigEndian: address.sin_port))
+        self.socket = socket
+    }
+
+    /// - Returns: the socket of the next connection; `nil` after `stop`.
+    func accept() -> CInt? {
+        let connection = Glibc.accept(socket, nil, nil)
+        guard connection >= 0 else { return nil }
+        _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+        var on: CInt = 1
+        setsockopt(connection, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
+        return connection
+    }
+
+    func stop() { shutdown(socket, CInt(SHUT_RDWR)) }
+
+    deinit { close(socket) }
 }
 
 /// One connection of a scripted server. Frames may be sent from any thread.
@@ -122,21 +147,25 @@ final class ScriptedConnection: @unchecked Sendable {
 
     // MARK: What a script may do
 
-    func send(_ bytes: [UInt8]) {
+    /// - Returns: whether the client is still there.
+    @discardableResult
+    func send(_ bytes: [UInt8]) -> Bool {
         isClosed.withLock { isClosed in
-            guard !isClosed else { return }
+            guard !isClosed else { return false }
             var sent = 0
             while sent < bytes.count {
                 let count = bytes[sent...].withUnsafeBytes {
                     Glibc.send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
                 }
-                guard count > 0 else { return }
+                guard count > 0 else { return false }
                 sent += count
             }
+            return true
         }
     }
 
-    func frame(_ kind: UInt8, flags: UInt8 = 0, stream: Int = 0, _ payload: [UInt8]) {
+    @discardableResult
+    func frame(_ kind: UInt8, flags: UInt8 = 0, stream: Int = 0, _ payload: [UInt8]) -> Bool {
         send(Self.number(payload.count, 3) + [kind, flags] + Self.number(stream, 4) + payload)
     }
 
@@ -150,11 +179,22 @@ final class ScriptedConnection: @unchecked Sendable {
     }
 
     func answer(_ stream: Int, _ status: Int, _ fields: [(String, String)] = [], _ body: [UInt8] = []) {
+        answer(stream, fields: [(":status", String(status))] + fields, body)
+    }
+
+    /// Names and values of less than 127 bytes.
+    func answer(_ stream: Int, fields: [(String, String)], _ body: [UInt8] = []) {
         // Literals without indexing, RFC 7541 section 6.2.2.
-        let block = ([(":status", String(status))] + fields).flatMap { name, value in
+        let block = fields.flatMap { name, value in
             [0, UInt8(name.utf8.count)] + name.utf8 + [UInt8(value.utf8.count)] + value.utf8
         }
-        frame(1, flags: body.isEmpty ? 5 : 4, stream: stream, block)
+        let end: UInt8 = body.isEmpty ? 1 : 0
+        frame(1, flags: block.count > 16_000 ? end : end | 4, stream: stream, Array(block.prefix(16_000)))
+        // CONTINUATION.
+        for start in stride(from: 16_000, to: block.count, by: 16_000) {
+            let part = block[start..<min(start + 16_000, block.count)]
+            frame(9, flags: part.endIndex == block.count ? 4 : 0, stream: stream, Array(part))
+        }
         if !body.isEmpty { frame(0, flags: 1, stream: stream, body) }
     }
 
