@@ -23,6 +23,9 @@ package struct HTTPLimits: Sendable, Hashable {
     /// After the client closed its side an answer in the making is given this long before its task is cancelled. A
     /// client may close its side and still read (RFC 9112 section 9.6).
     package var halfClosedTime = Duration.milliseconds(500)
+    /// How long a client may go on sending after the last answer that it gets: what it sends is read and thrown away, so
+    /// that it sees the answer and not a reset. During a stop it is an eighth of that.
+    package var lingerTime = Duration.seconds(2)
     /// Body bytes that are read and thrown away for a handler that did not want them, to keep the connection.
     package var drainBytes = 64 * 1024
     /// Connections of the whole server. Over it: 503 with Retry-After. Each idle one costs about 2 KB. The server raises the

@@ -26,8 +26,7 @@ final class ServerState: Sendable {
         var writeStall: UInt64
         var handshake: UInt64
         var halfClosed: UInt64
-        /// How long a closed connection is still read from, so that the client sees our last answer and not a reset.
-        let linger: UInt64 = 2000
+        var linger: UInt64
     }
 
     init(_ configuration: HTTPServerConfiguration, handler: @escaping HTTPHandler) throws {
@@ -40,7 +39,8 @@ final class ServerState: Sendable {
         times = Times(
             head: limits.headTime.milliseconds, idle: limits.idleTime.milliseconds,
             bodyGrace: limits.bodyGraceTime.milliseconds, writeStall: limits.writeStallTime.milliseconds,
-            handshake: limits.handshakeTime.milliseconds, halfClosed: limits.halfClosedTime.milliseconds)
+            handshake: limits.handshakeTime.milliseconds, halfClosed: limits.halfClosedTime.milliseconds,
+            linger: limits.lingerTime.milliseconds)
         let named: HTTPHeaders = configuration.serverName.map { ["Server": $0] } ?? [:]
         serverName = named["Server"]
         serverField = Array(named.map { "\($0.name): \($0.value)\r\n" }.joined().utf8)

@@ -53,6 +53,17 @@ enum HTTP2Error: Error, Equatable {
     case malformed(String)
 }
 
+extension ServerUnderTest {
+    /// A client that the server has greeted. With an idle time of some milliseconds a busy machine may be too late for
+    /// the first try.
+    func greetedInTime() async throws -> HTTP2Client {
+        for _ in 1...50 {
+            if let client = try? await HTTP2Client(port: port) { return client }
+        }
+        throw RawError.deadline("greeting in time")
+    }
+}
+
 /// A client of HTTP/2 by prior knowledge that can also do everything wrong. Fields go out as plain literals.
 final class HTTP2Client {
     let connection: RawConnection

@@ -140,7 +140,9 @@ extension Conformance {
         @Test(
             "an answer before the end of the request is whole, and the rest is not wanted", arguments: Engine.allCases)
         func earlyAnswer(engine: Engine) async throws {
-            try await withServer(engine) { request in
+            var limits = HTTPLimits()
+            limits.lingerTime = .milliseconds(200)
+            try await withServer(engine, limits: limits) { request in
                 request.path == "/next" ? text("next") : text("too large", status: .contentTooLarge)
             } _: { server in
                 let client = try await HTTP2Client(port: server.port)
@@ -162,7 +164,9 @@ extension Conformance {
             "a client that ends its request after the answer is not reset, and takes nobody's window",
             arguments: Engine.allCases)
         func earlyAnswers(engine: Engine) async throws {
-            try await withServer(engine) { request in
+            var limits = HTTPLimits()
+            limits.lingerTime = .seconds(60)
+            try await withServer(engine, limits: limits) { request in
                 request.path == "/next" ? await echo(request) : text("too large", status: .contentTooLarge)
             } _: { server in
                 let client = try await HTTP2Client(port: server.port)
@@ -550,8 +554,9 @@ extension Conformance {
         func idle(engine: Engine) async throws {
             var limits = HTTPLimits()
             limits.idleTime = .milliseconds(200)
+            limits.lingerTime = .seconds(60)
             try await withServer(engine, limits: limits, handler: echo) { server in
-                let client = try await HTTP2Client(port: server.port)
+                let client = try await server.greetedInTime()
                 #expect(try await client.goAway() == Code.none)
                 #expect(try await client.connection.isClosed())
             }
