@@ -277,6 +277,19 @@ class Hiroba:
             looker.join()
 
 
+class Demo(Hiroba):
+    """`hiroba demo`, with its community and its phones."""
+
+    def command(self):
+        return [
+            str(PROGRAM), "demo", "--data", str(self.data), "--listen", f"127.0.0.1:{self.port}", *self.arguments,
+        ]
+
+    @property
+    def server_key(self):
+        return (self.data / "server-key").read_text().strip()
+
+
 class Phones:
     """`hiroba phones` in a folder of its own, on ports that the system chose."""
 

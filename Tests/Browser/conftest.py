@@ -33,8 +33,10 @@ def person(chromium):
         page.on("console", lambda message: hear(page, message))
 
     def hear(page, message):
-        # Refused and unreachable requests are what some tests are about; the browser reports each.
-        if message.type == "error" and not message.text.startswith("Failed to load resource"):
+        # Refused and unreachable requests are what some tests are about; the browser reports each. A page in a frame may
+        # not take the keyboard when it is loaded, and does without.
+        expected = ("Failed to load resource", "Blocked autofocusing")
+        if message.type == "error" and not message.text.startswith(expected):
             faults.append(f"{page.url}: {message.text}")
 
     def person(server, look):
