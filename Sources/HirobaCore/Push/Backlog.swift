@@ -16,7 +16,7 @@ extension Push {
         let now = desk.clock.now()
         return try await desk.read { db in
             func count(_ rows: SQL) throws -> Int {
-                let counted: SQL = "SELECT count(*) FROM (\(rows) LIMIT 100000) some"
+                let counted: SQL = "SELECT count(*) FROM (\(rows) LIMIT 100000) some_rows"
                 return Int(try db.first(counted) { row in try row.integer(0) } ?? 0)
             }
             let events =
@@ -28,7 +28,7 @@ extension Push {
             let oldest = try db.first(
                 """
                 SELECT min(created_at) FROM (
-                    SELECT created_at FROM deliveries WHERE state = 'waiting' ORDER BY due_at, id LIMIT 1000) some
+                    SELECT created_at FROM deliveries WHERE state = 'waiting' ORDER BY due_at, id LIMIT 1000) some_rows
                 """
             ) { row in try row.optionalInteger(0) }
             let age = oldest.flatMap { $0 }.map { max(0, now - $0) } ?? 0

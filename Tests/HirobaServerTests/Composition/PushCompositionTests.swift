@@ -115,7 +115,7 @@ struct PushCompositionTests {
     func metrics() async throws {
         try await withTemporaryFolder { temporary async throws in
             try Self.write(ES256.PrivateKey.generate().pem, to: temporary + "/key.p8")
-            try await TestServer.onSQLite(configure: { $0.apns = [Self.entry(temporary)] }) { server async throws in
+            try await TestServer.onBoth(configure: { $0.apns = [Self.entry(temporary)] }) { server async throws in
                 let text = try await server.get("/metrics").text
                 for line in [
                     #"hiroba_push_verdicts_total{verdict="accepted"} 0"#, "# TYPE hiroba_push_verdicts_total counter",
