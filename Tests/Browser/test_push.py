@@ -89,7 +89,11 @@ def test_a_comment_is_seen_on_the_phone_and_its_story_can_be_read(look, person, 
     expect(notice).to_be_visible()
     # Hana's phone speaks Japanese, whoever looks.
     expect(notice).to_contain_text("コメント")
-    assert notice.locator(".notice-picture").evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    picture = notice.locator(".notice-picture")
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    # A long title does not push it out of sight.
+    assert picture.evaluate(
+        "image => image.getBoundingClientRect().right < image.closest('.notices').getBoundingClientRect().right")
     expect(sota.locator(".notice", has_text=text)).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
