@@ -162,6 +162,8 @@ final class SimulatedPhones: DemoPhones {
             threads[person.id] = own
             let base = place.name.map { "http://\(person.id).\($0):\(stage.port)" } ?? stage.address
             await simulator.phones.setWebBase(base, of: person.id)
+            // Whoever leaves the app open after a tap shall see the next comment arrive as well.
+            await simulator.phones.setShowsInFront(true, of: Simulator.firstBundle, on: person.id)
             await simulator.phones.setStarts(
                 own.prefix(2).map { Phone.Start(title: $0.title, address: "/forum/\($0.id)") }, of: person.id)
         }
