@@ -31,7 +31,7 @@ define sanitized
 		swift test --skip-build --sanitize=$(1) --scratch-path .build-$(1) $(DEBUG) $(WIDTH)
 endef
 
-.PHONY: help demo marvel test build release format format-check docs bench fuzz sanitize crash clean \
+.PHONY: help demo marvel test build release format format-check docs bench bench-push fuzz sanitize crash clean \
 	dependencies test-dependencies test-build test-swift test-running
 
 help: ## Lists the targets.
@@ -72,10 +72,16 @@ format-check: ## Tells which Swift files are not laid out so, and changes none.
 docs: dependencies ## Writes the reference of the public libraries to .build/docs.
 	scripts/documentation
 
-bench: release ## Measures CPU per request, memory and start beside nginx and PocketBase.
+bench: release ## Measures CPU per request and per push, memory and start beside nginx, PocketBase and others.
 	@scripts/install-dependencies --bench
 	@scripts/python-environment Bench/requirements.txt .venv-bench
 	.venv-bench/bin/python Bench/bench.py --hiroba .build/release/hiroba --pocketbase .venv-bench/bin/pocketbase $(ARGS)
+	@$(MAKE) --no-print-directory bench-push ARGS=
+
+bench-push: dependencies ## Measures only CPU per push of the sender, beside a C program and h2load.
+	@scripts/install-dependencies --bench
+	swift build $(RELEASE) --product apns-bench
+	python3 Bench/push.py --sender .build/release/apns-bench $(ARGS)
 
 fuzz: dependencies ## Feeds the HTTP/1.1 reader and JSON with random input, FUZZ_SECONDS (60) each.
 	FUZZ_SECONDS=$(FUZZ_SECONDS) Fuzz/run

@@ -1,7 +1,8 @@
-// Sends N pushes through the whole gateway and prints one JSON line, as the other senders of the comparison do:
-// apns-bench PORT AUTHORITY N CONCURRENCY CONNECTIONS TOKENFILE JWT P8FILE
+// Sends N pushes through the whole gateway and prints one JSON line, as the other senders of Bench/push.py do:
+// apns-bench PORT AUTHORITY N CONCURRENCY CONNECTIONS TOKENFILE JWT P8FILE [tasks]
 //
-// The provider token is made here from the .p8 file; JWT is for senders that cannot.
+// The provider token is made here from the .p8 file; JWT is for senders that cannot. With `tasks` each of the concurrent
+// senders is a task that waits for its verdict; without it is called back.
 
 import Glibc
 import HirobaCore
@@ -17,7 +18,7 @@ enum Bench {
         guard words.count >= 9, let port = Int(words[1]), let count = Int(words[3]), let senders = Int(words[4]),
             let connections = Int(words[5])
         else {
-            print("usage: apns-bench PORT AUTHORITY N CONCURRENCY CONNECTIONS TOKENFILE JWT P8FILE")
+            print("usage: apns-bench PORT AUTHORITY N CONCURRENCY CONNECTIONS TOKENFILE JWT P8FILE [tasks]")
             exit(2)
         }
         let tokens = lines(of: words[6])
@@ -37,10 +38,15 @@ enum Bench {
                 return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
             })
         let start = ContinuousClock.now
-        let tally = await withCheckedContinuation { end in
-            let sender = Sender(gateway: gateway, tokens: tokens, count: count, end: end)
-            loop.execute { for _ in 0..<senders { sender.sendNext() } }
-        }
+        let tally =
+            if words.count > 9, words[9] == "tasks" {
+                await sendByTasks(gateway, tokens: tokens, count: count, senders: senders)
+            } else {
+                await withCheckedContinuation { end in
+                    let sender = Sender(gateway: gateway, tokens: tokens, count: count, end: end)
+                    loop.execute { for _ in 0..<senders { sender.sendNext() } }
+                }
+            }
         let (seconds, attoseconds) = (ContinuousClock.now - start).components
         await gateway.stop(grace: .seconds(1))
         let time = Double(seconds) + Double(attoseconds) / 1e18
@@ -50,6 +56,24 @@ enum Bench {
                 + "\"resent\":\(tally.resent),\"seconds\":\(time)}")
         if let other = tally.other {
             _ = Array("\(other)\n".utf8).withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        }
+    }
+
+    static func sendByTasks(_ gateway: APNsGateway, tokens: [String], count: Int, senders: Int) async -> Tally {
+        await withTaskGroup(of: Tally.self) { group in
+            for sender in 0..<senders {
+                group.addTask(executorPreference: gateway.loop) {
+                    var tally = Tally()
+                    for number in stride(from: sender, to: count, by: senders) {
+                        let address = PushAddress(
+                            token: tokens[number % tokens.count], app: "com.example.app", environment: .production,
+                            isEnvironmentProven: true)
+                        tally.add(await gateway.send(Sender.message(number), to: address))
+                    }
+                    return tally
+                }
+            }
+            return await group.reduce(into: Tally()) { $0.add($1) }
         }
     }
 
@@ -130,6 +154,14 @@ struct Tally: Sendable {
     var later = 0
     var resent = 0
     var other: String?
+
+    mutating func add(_ more: Tally) {
+        accepted += more.accepted
+        refused += more.refused
+        later += more.later
+        resent += more.resent
+        other = other ?? more.other
+    }
 
     mutating func add(_ verdict: Verdict) {
         switch verdict {
