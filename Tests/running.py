@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -23,10 +24,19 @@ def temporary_folder():
     return pathlib.Path(tempfile.mkdtemp(prefix="hiroba-"))
 
 
+PORTS_GIVEN = set()
+
+
 def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    """A port that nobody listens on, and that no connection going out is given while its server is not running."""
+    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.randrange(15_000, max(first, 20_000))
+        with contextlib.suppress(OSError), socket.socket() as listener:
+            listener.bind(("127.0.0.1", port))
+            if port not in PORTS_GIVEN:
+                PORTS_GIVEN.add(port)
+                return port
 
 
 def eventually(condition, patience=15, what="the condition"):
@@ -291,14 +301,14 @@ class Demo(Hiroba):
 
 
 class Phones:
-    """`hiroba phones` in a folder of its own, on ports that the system chose."""
+    """`hiroba phones` in a folder of its own."""
 
     BUNDLE = "app.hiroba.forum"
 
     def __init__(self, arguments=()):
         self.folder = temporary_folder()
         self.arguments = list(arguments)
-        self.ports = [0, 0, 0]
+        self.ports = [free_port() for _ in range(3)]
         self.process = None
 
     def start(self, patience=30):
@@ -320,7 +330,6 @@ class Phones:
         self.address = re.search(r"phones are at (http://\S+?)/?\n", words)[1]
         self.sandbox = int(re.search(r"sandbox: .*:(\d+)", words)[1])
         self.production = int(re.search(r"production: .*:(\d+)", words)[1])
-        self.ports = [self.sandbox, self.production, int(self.address.rsplit(":", 1)[1])]
         self.authority = re.search(r"Authority to trust: (.*)", words)[1]
         file, self.key_id, self.team_id = re.search(r"Key: (.*) \(key id (\w+), team id (\w+)\)", words).groups()
         self.key = pathlib.Path(file).read_text()

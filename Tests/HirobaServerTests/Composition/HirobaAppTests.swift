@@ -250,23 +250,6 @@ struct HirobaAppTests {
     }
 }
 
-/// A port nobody listens on.
-private func freePort() throws -> Int {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let status = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-            bind(descriptor, address, length) == 0 ? getsockname(descriptor, address, &length) : -1
-        }
-    }
-    guard status == 0 else { throw TestFailure("no free port") }
-    return Int(in_port_t(bigEndian: address.sin_port))
-}
-
 /// Waits until something is true; ten seconds at most.
 func until(_ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(10)
