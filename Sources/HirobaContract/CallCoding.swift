@@ -136,6 +136,24 @@ public enum CallCoding {
     public static func decode<C: CallDescription>(
         _ type: C.Type, pathParameters: [String: String], query: String?, body: [UInt8]
     ) throws(InvalidCall) -> C {
+        try decode(type, path: { pathParameters[$0] }, query: query, body: body)
+    }
+
+    /// The same, from whatever knows the parameters of the path by their names.
+    package static func decode<C: CallDescription>(
+        _ type: C.Type, path: (String) -> String?, query: String?, body: [UInt8]
+    ) throws(InvalidCall) -> C {
+        if let quick = type as? any QuickCall.Type, body.isEmpty, let query = PlainQuery(query),
+            let call = quick.init(path: path, query: query) as? C
+        {
+            return call
+        }
+        return try decodeSlowly(type, path: path, query: query, body: body)
+    }
+
+    static func decodeSlowly<C: CallDescription>(
+        _ type: C.Type, path: (String) -> String?, query: String?, body: [UInt8]
+    ) throws(InvalidCall) -> C {
         let route = type.route
         let takesQuery = route.usesQuery || type is any UploadCall.Type
         var fields: [(name: String, source: DecodingSource)] = []
@@ -163,7 +181,7 @@ public enum CallCoding {
             throw InvalidCall(.unexpectedBody)
         }
         for name in route.pathFields {
-            if let value = pathParameters[name] { fields.append((name, .texts([value]))) }
+            if let value = path(name) { fields.append((name, .texts([value]))) }
         }
         do {
             return try JSONCoding.decode(type, from: .fields(fields), unknownFields: .refuse)

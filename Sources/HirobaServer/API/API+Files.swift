@@ -22,7 +22,7 @@ extension API {
     func serveDownload(on routes: inout Routes) {
         on(DownloadFile.self, &routes) { request, parameters in
             let call = try CallCoding.decode(
-                DownloadFile.self, pathParameters: values(parameters), query: request.query, body: [])
+                DownloadFile.self, path: { parameters[$0] }, query: request.query, body: [])
             let content = try await core.files.open(call, by: caller(of: request))
             return FileAnswer.response(for: content, to: request)
         }

@@ -7,7 +7,7 @@ extension API {
     func serveLive(on routes: inout Routes) {
         on(Live.self, &routes) { request, parameters in
             let call = try CallCoding.decode(
-                Live.self, pathParameters: values(parameters), query: request.query, body: [])
+                Live.self, path: { parameters[$0] }, query: request.query, body: [])
             let events = try await core.events.subscribe(
                 call, from: request.headers[HeaderName.lastEventID], by: caller(of: request))
             return .events { sender in

@@ -79,13 +79,7 @@ extension API {
         } else if let length = request.body.length, length > 0 {
             throw InvalidCall(.unexpectedBody)
         }
-        return try CallCoding.decode(type, pathParameters: values(parameters), query: request.query, body: body)
-    }
-
-    func values(_ parameters: PathParameters) -> [String: String] {
-        var values: [String: String] = [:]
-        for (name, value) in parameters { values[name] = value }
-        return values
+        return try CallCoding.decode(type, path: { parameters[$0] }, query: request.query, body: body)
     }
 
     /// `application/json` with or without parameters, or a type built on JSON.
