@@ -54,7 +54,10 @@ actor Feed {
         subscribers.append(
             Subscriber(mailbox: mailbox, access: access, session: session, topic: topic, after: place.position))
         // What was committed after the look was not told while nobody listened.
-        if subscribers.count == 1 { desk.database.wake(Event.signal) }
+        if subscribers.count == 1 {
+            desk.database.wake(Self.listening)
+            desk.database.wake(Event.signal)
+        }
         return place
     }
 
@@ -64,12 +67,21 @@ actor Feed {
         subscribers[index].after = max(subscribers[index].after, position)
     }
 
+    /// Somebody listens.
+    private static let listening = "listening"
+
     // MARK: Telling
 
     /// Follows the spine until the task is cancelled or the database closed. Then all subscriptions end.
     func run() async {
         isStopped = false
-        for await _ in desk.database.signals(Event.signal) { await catchUp() }
+        // While nobody listens no signal wakes it: that would cost every write a change of threads.
+        for await _ in desk.database.signals(Self.listening) where !subscribers.isEmpty {
+            for await _ in desk.database.signals(Event.signal) {
+                await catchUp()
+                if subscribers.isEmpty { break }
+            }
+        }
         isStopped = true
         for subscriber in subscribers { subscriber.mailbox.close() }
         subscribers = []
