@@ -12,7 +12,7 @@ class Operation: @unchecked Sendable {
 
     enum Kind: Sendable { case read, write, claim }
 
-    fileprivate init(_ kind: Kind, deadline: Deadline) {
+    init(_ kind: Kind, deadline: Deadline) {
         self.kind = kind
         self.deadline = deadline
     }
@@ -95,12 +95,18 @@ final class OperationQueue: @unchecked Sendable {
     /// Where the first waiting operation lies; what is before it has been taken.
     private var head = 0
     private var isClosed = false
+    /// How many must be waiting for a sleeping thread to be woken.
+    private var wakesAt = 1
     private let most: Int
 
     init(most: Int) {
         self.most = most
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(notEmpty, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(notEmpty, &attributes)
+        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
@@ -123,17 +129,21 @@ final class OperationQueue: @unchecked Sendable {
             }
         if refusal == nil {
             waiting.append(operation)
-            pthread_cond_signal(notEmpty)
+            if waiting.count - head >= wakesAt { pthread_cond_signal(notEmpty) }
         }
         pthread_mutex_unlock(mutex)
         if let refusal { operation.fail(refusal) }
     }
 
     /// Sleeps until there is work and takes up to `count` operations. Empty when the queue is closed and all is done.
-    func take(_ count: Int) -> [Operation] {
+    ///
+    /// - Parameter least: once there is work, waits until there is so much of it, but no longer than `patience`, in
+    ///   nanoseconds. For a queue with one taker.
+    func take(_ count: Int, atLeast least: Int = 1, within patience: UInt64 = 0) -> [Operation] {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while head == waiting.count && !isClosed { pthread_cond_wait(notEmpty, mutex) }
+        if waiting.count - head < least { wait(for: least, until: Deadline.now.nanoseconds + patience) }
         if head == 0 && waiting.count <= count {
             defer { waiting.removeAll(keepingCapacity: waiting.capacity <= 256) }
             return Array(waiting)
@@ -146,6 +156,14 @@ final class OperationQueue: @unchecked Sendable {
             head = 0
         }
         return taken
+    }
+
+    /// With the lock held.
+    private func wait(for least: Int, until deadline: UInt64) {
+        var end = timespec(tv_sec: Int(deadline / 1_000_000_000), tv_nsec: Int(deadline % 1_000_000_000))
+        wakesAt = least
+        defer { wakesAt = 1 }
+        while waiting.count - head < least && !isClosed && pthread_cond_timedwait(notEmpty, mutex, &end) == 0 {}
     }
 
     var count: Int {

@@ -154,7 +154,16 @@ final class SQLiteEngine: Engine {
         let (writes, signals, quickReaders, threads) = (writes, signals, quickReaders, threads)
         startThread(name: "store-writer") {
             let writer = SQLiteWriter(owned.connection, signals, quickReaders, groupTime: options.groupTime)
-            while case let group = writes.take(max(1, options.groupSize)), !group.isEmpty { writer.run(group) }
+            let most = max(1, options.groupSize)
+            var gathering = WriteGathering()
+            while true {
+                let group = writes.take(most, atLeast: min(gathering.wanted, most), within: gathering.patience)
+                if group.isEmpty { break }
+                let start = Deadline.now.nanoseconds
+                writer.run(group)
+                gathering.note(
+                    done: group.count, waiting: writes.count, time: Deadline.now.nanoseconds - start)
+            }
             owned.connection.close()
             threads.leave()
         }
