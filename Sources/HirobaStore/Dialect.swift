@@ -52,9 +52,9 @@ extension SQL {
 
 extension SQL {
     /// Whether `text` holds `part`, letter for letter. Nothing in `part` is special.
-    package static func contains(_ text: SQL, _ part: some SQLBindable) -> SQL {
-        "\(placeOf)(\(text), \(part)) > 0"
-    }
+    package static func contains(_ text: SQL, _ part: some SQLBindable) -> SQL { contains(text, "\(part)" as SQL) }
+
+    package static func contains(_ text: SQL, _ part: SQL) -> SQL { "\(placeOf)(\(text), \(part)) > 0" }
 
     /// The function that tells where one text begins in another.
     private static let placeOf = byDialect(sqlite: "instr", postgres: "strpos")

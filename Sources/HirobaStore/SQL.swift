@@ -12,6 +12,7 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
         case text(String)
         case value(SQLValue, SQLType?)
         case byDialect(sqlite: SQL, postgres: SQL)
+        case filled(SQLTemplate.Text, [SQLValue])
     }
 
     private(set) var pieces: [Piece]
@@ -21,6 +22,11 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
     package init(stringInterpolation: StringInterpolation) { pieces = stringInterpolation.pieces }
 
     fileprivate init(pieces: [Piece]) { self.pieces = pieces }
+
+    init(_ text: SQLTemplate.Text, _ values: [SQLValue]) { pieces = [.filled(text, values)] }
+
+    /// In a template: the place of a value that is given when the statement is run.
+    package static func given(_ type: SQLType) -> SQL { SQL(pieces: [.value(.null, type)]) }
 
     /// Text that becomes part of the statement as it is. Never build it from what a stranger sent.
     package init(unsafeSQL text: String) { pieces = [.text(text)] }
@@ -99,6 +105,11 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
 
     /// The statement as one engine reads it.
     func rendered(for dialect: Dialect) -> RenderedSQL {
+        if pieces.count == 1, case .filled(let template, let values) = pieces[0] {
+            let text = dialect == .sqlite ? template.sqlite : template.postgres
+            precondition(values.count == text.values.count, "a template was given another number of values")
+            return RenderedSQL(text: text.text, values: values, template: template.number)
+        }
         var rendered = RenderedSQL()
         // Room for most statements, so that the text is moved once at most.
         rendered.text.reserveCapacity(511)
@@ -115,6 +126,10 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
                 dialect.appendParameter(rendered.values.count, type, to: &rendered.text)
             case .byDialect(let sqlite, let postgres):
                 (dialect == .sqlite ? sqlite : postgres).append(to: &rendered, dialect)
+            case .filled(let template, let values):
+                precondition(rendered.values.isEmpty, "values stand before what a template was filled to")
+                rendered.text += dialect == .sqlite ? template.sqlite.text : template.postgres.text
+                rendered.values = values
             }
         }
     }
@@ -124,6 +139,8 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
 struct RenderedSQL: Sendable {
     var text = ""
     var values: [SQLValue] = []
+    /// The number of the template it comes from.
+    var template: Int?
 }
 
 /// A value as a database holds it.

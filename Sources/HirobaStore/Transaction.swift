@@ -14,7 +14,7 @@ package final class Transaction {
     package var dialect: Dialect { connection.dialect }
 
     /// All rows of the answer, each turned into a value at once: a `Row` cannot leave the closure.
-    package func rows<Value>(_ sql: SQL, _ map: (borrowing Row) throws -> Value) throws -> [Value] {
+    @inlinable package func rows<Value>(_ sql: SQL, _ map: (borrowing Row) throws -> Value) throws -> [Value] {
         var values: [Value] = []
         try execute(sql) { row in
             values.append(try map(row))
@@ -24,7 +24,7 @@ package final class Transaction {
     }
 
     /// The first row of the answer, or nil when there is none. Further rows are not read.
-    package func first<Value>(_ sql: SQL, _ map: (borrowing Row) throws -> Value) throws -> Value? {
+    @inlinable package func first<Value>(_ sql: SQL, _ map: (borrowing Row) throws -> Value) throws -> Value? {
         var value: Value?
         try execute(sql) { row in
             value = try map(row)
@@ -34,7 +34,7 @@ package final class Transaction {
     }
 
     /// Calls `body` with each row as it comes, for long answers that are not to be held in an array.
-    package func forEach(_ sql: SQL, _ body: (borrowing Row) throws -> Void) throws {
+    @inlinable package func forEach(_ sql: SQL, _ body: (borrowing Row) throws -> Void) throws {
         try execute(sql) { row in
             try body(row)
             return true
@@ -43,7 +43,7 @@ package final class Transaction {
 
     /// Runs a statement and returns how many rows it inserted, changed or deleted.
     @discardableResult
-    package func run(_ sql: SQL) throws -> Int {
+    @inlinable package func run(_ sql: SQL) throws -> Int {
         try execute(sql) { _ in true }
     }
 
@@ -51,8 +51,9 @@ package final class Transaction {
     /// a hint to look, nothing more; several at once become one.
     package func signal(_ name: String) { signals.insert(name) }
 
+    /// What all of these come down to. They are inlined, so that a row becomes a value without generic detours.
     @discardableResult
-    private func execute(_ sql: SQL, _ each: (borrowing Row) throws -> Bool) throws -> Int {
+    package func execute(_ sql: SQL, _ each: (borrowing Row) throws -> Bool) throws -> Int {
         guard isOpen else { throw StoreError(.programming, "the transaction was used after its closure had returned") }
         if let failure { throw failure }
         do {

@@ -35,6 +35,14 @@ package struct Access: Sendable, Equatable {
     package func condition(on column: SQL) -> SQL {
         .any(entries.map { SQL.contains(column, $0) })
     }
+
+    /// The same in a template, for so many principals. The places are given `values`.
+    static func condition(on column: SQL, principals: Int) -> SQL {
+        .any((0..<principals).map { _ in SQL.contains(column, .given(.text)) })
+    }
+
+    /// What `condition(on:principals:)` is given for each place in turn.
+    var values: [SQLValue] { entries.map { .text($0) } }
 }
 
 /// Principals as the columns `acl_read` and `acl_write` keep them: between blanks, ` * u:ID `, so that no name is found

@@ -108,18 +108,20 @@ struct Visitor: Sendable {
     }
 
     private init(session tokenHash: String, in db: Transaction, at now: Int64) throws {
-        let found = try db.first(
-            """
-            SELECT s.id, s.last_used_at, s.user_id, u.name FROM sessions s JOIN users u ON u.id = s.user_id
-            WHERE s.token_hash = \(tokenHash) AND s.expires_at > \(now)
-            """
-        ) { row in
+        let found = try db.first(Self.living.filled(with: [.text(tokenHash), .integer(now)])) { row in
             Member(
                 user: User.ID(rawValue: try row.text(2)), name: try row.optionalText(3),
                 session: .init(id: try row.text(0), lastUsedAt: try row.integer(1)))
         }
         guard let found else { throw HirobaError.sessionEnded }
         self.init(member: found, access: .person(found.user))
+    }
+
+    private static let living = SQLTemplate {
+        """
+        SELECT s.id, s.last_used_at, s.user_id, u.name FROM sessions s JOIN users u ON u.id = s.user_id
+        WHERE s.token_hash = \(.given(.text)) AND s.expires_at > \(.given(.integer))
+        """
     }
 
     /// The person, for what nobody may do.

@@ -22,12 +22,20 @@ extension Community {
     }
 
     static func list(of topic: String, _ request: PageRequest, _ access: Access) -> SQL {
-        // The condition on the topic names no comment, so that it is answered once and not for each row.
+        let conditions = [.text(topic)] + access.values
+        return page.filled(
+            with: conditions + conditions + request.values, form: request.form(access.principals.count))
+    }
+
+    // The condition on the topic names no comment, so that it is answered once and not for each row.
+    private static let page = SQLTemplate { form in
         """
         SELECT \(Comment.columns) FROM comments c LEFT JOIN users u ON u.id = c.owner
-        WHERE c.topic = \(topic) AND \(access.condition(on: "c.acl_read")) AND EXISTS (
-            SELECT 1 FROM topics t WHERE t.id = \(topic) AND \(access.condition(on: "t.acl_read"))
-        )\(request.rows(of: "c"))
+        WHERE c.topic = \(.given(.text))
+            AND \(Access.condition(on: "c.acl_read", principals: PageRequest.number(in: form))) AND EXISTS (
+            SELECT 1 FROM topics t WHERE t.id = \(.given(.text))
+                AND \(Access.condition(on: "t.acl_read", principals: PageRequest.number(in: form)))
+        )\(PageRequest.rows(of: "c", form))
         """
     }
 
@@ -42,22 +50,37 @@ extension Community {
             if let earlier = try repeatable?.earlierSubject(of: member.user, in: db) {
                 return try Self.comment(earlier, visitor, in: db)
             }
-            let exists = try db.first(
-                "SELECT 1 FROM topics WHERE id = \(topic) AND \(visitor.access.condition(on: "acl_read"))"
-            ) { _ in true }
-            guard exists == true else { throw HirobaError.notFound }
+            let access = visitor.access
+            let isThere = Self.topicIsThere.filled(
+                with: [topic.sqlValue] + access.values, form: access.principals.count)
+            guard try db.first(isThere, { _ in true }) == true else { throw HirobaError.notFound }
             try db.run(
-                """
-                INSERT INTO comments (id, topic, text, created_at, updated_at, owner, version, acl_read, acl_write)
-                VALUES (\(id), \(topic), \(text), \(now), \(now), \(member.user.rawValue), 1,
-                    \(AccessList.everyone), \(AccessList.only(member.user)))
-                """)
+                Self.insert.filled(with: [
+                    id.sqlValue, topic.sqlValue, text.sqlValue, now.sqlValue, now.sqlValue,
+                    member.user.rawValue.sqlValue,
+                    AccessList.everyone.sqlValue, AccessList.only(member.user).sqlValue,
+                ]))
             try repeatable?.remember(id, of: member.user, in: db, at: now)
             try Event(.commentCreated, id, in: topic.text, actor: member.user, read: .everyone, at: now).append(in: db)
             return Comment(
                 id: Comment.ID(rawValue: id), topic: call.topic, text: text, author: member.person,
                 createdAt: Date(milliseconds: now), updatedAt: Date(milliseconds: now))
         }
+    }
+
+    private static let topicIsThere = SQLTemplate { principals in
+        """
+        SELECT 1 FROM topics
+        WHERE id = \(.given(.text)) AND \(Access.condition(on: "acl_read", principals: principals))
+        """
+    }
+
+    private static let insert = SQLTemplate {
+        """
+        INSERT INTO comments (id, topic, text, created_at, updated_at, owner, version, acl_read, acl_write)
+        VALUES (\(.given(.text)), \(.given(.text)), \(.given(.text)), \(.given(.integer)), \(.given(.integer)), \
+        \(.given(.text)), 1, \(.given(.text)), \(.given(.text)))
+        """
     }
 
     package func deleteComment(_ call: DeleteComment, by caller: Caller) async throws(HirobaError) {

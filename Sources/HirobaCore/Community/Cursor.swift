@@ -72,6 +72,28 @@ struct PageRequest: Sendable {
         return "\(start) ORDER BY \(table).created_at DESC, \(table).id DESC LIMIT \(limit + 1)"
     }
 
+    /// Continues the WHERE of a template: what `rows(of:)` says, in the form that `form` chose. The places are given
+    /// `values`.
+    static func rows(of table: SQL, _ form: Int) -> SQL {
+        let start: SQL =
+            if form.isMultiple(of: 2) {
+                ""
+            } else {
+                " AND (\(table).created_at, \(table).id) < (\(.given(.integer)), \(.given(.text)))"
+            }
+        return "\(start) ORDER BY \(table).created_at DESC, \(table).id DESC LIMIT \(.given(.integer))"
+    }
+
+    var values: [SQLValue] {
+        let start: [SQLValue] = if let after { [.integer(after.createdAt), .text(after.id)] } else { [] }
+        return start + [.integer(Int64(limit + 1))]
+    }
+
+    /// The form of a template that depends on the page and on one other number.
+    func form(_ number: Int) -> Int { 2 * number + (after == nil ? 0 : 1) }
+
+    static func number(in form: Int) -> Int { form / 2 }
+
     /// The page, when `items` are what `rows` found. The one more tells whether there is a next page.
     func page<Item>(_ items: [Item], at place: (Item) -> Cursor) -> (items: [Item], next: String?) {
         guard items.count > limit, let last = items.prefix(limit).last else { return (items, nil) }

@@ -19,9 +19,13 @@ extension Community {
     }
 
     static func list(_ request: PageRequest, _ access: Access) -> SQL {
+        page.filled(with: access.values + request.values, form: request.form(access.principals.count))
+    }
+
+    private static let page = SQLTemplate { form in
         """
         SELECT \(Topic.columns) FROM topics t LEFT JOIN users u ON u.id = t.owner
-        WHERE \(access.condition(on: "t.acl_read"))\(request.rows(of: "t"))
+        WHERE \(Access.condition(on: "t.acl_read", principals: PageRequest.number(in: form)))\(PageRequest.rows(of: "t", form))
         """
     }
 
@@ -95,14 +99,17 @@ extension Community {
     }
 
     static func topic(_ id: String, _ visitor: Visitor, in db: Transaction) throws -> Topic {
-        let topic = try db.first(
-            """
-            SELECT \(Topic.columns) FROM topics t LEFT JOIN users u ON u.id = t.owner
-            WHERE t.id = \(id) AND \(visitor.access.condition(on: "t.acl_read"))
-            """
-        ) { row in try Topic(row) }
-        guard let topic else { throw HirobaError.notFound }
+        let access = visitor.access
+        let sql = one.filled(with: [.text(id)] + access.values, form: access.principals.count)
+        guard let topic = try db.first(sql, { row in try Topic(row) }) else { throw HirobaError.notFound }
         return topic
+    }
+
+    private static let one = SQLTemplate { principals in
+        """
+        SELECT \(Topic.columns) FROM topics t LEFT JOIN users u ON u.id = t.owner
+        WHERE t.id = \(.given(.text)) AND \(Access.condition(on: "t.acl_read", principals: principals))
+        """
     }
 }
 

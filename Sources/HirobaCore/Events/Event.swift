@@ -53,13 +53,20 @@ struct Event: Sendable {
     func append(in db: Transaction) throws {
         let isTold = Strategy.of(kind.name) != nil
         try db.run(
-            """
-            INSERT INTO events (xid, kind, subject, container, actor, version, acl_read, at, push)
-            VALUES (\(.currentTransaction), \(kind.name), \(subject), \(.bound(container)), \(.bound(actor?.rawValue)), \(version), \
-            \(read), \(at), \(.bound(isTold ? true : nil)))
-            """)
+            Self.insert.filled(with: [
+                kind.name.sqlValue, subject.sqlValue, container.sqlValue, (actor?.rawValue).sqlValue, version.sqlValue,
+                read.sqlValue, at.sqlValue, (isTold ? true : Bool?.none).sqlValue,
+            ]))
         db.signal(Self.signal)
         if isTold { db.signal(Outbox.signal) }
+    }
+
+    private static let insert = SQLTemplate {
+        """
+        INSERT INTO events (xid, kind, subject, container, actor, version, acl_read, at, push)
+        VALUES (\(.currentTransaction), \(.given(.text)), \(.given(.text)), \(.given(.text)), \(.given(.text)), \
+        \(.given(.integer)), \(.given(.text)), \(.given(.integer)), \(.given(.flag)))
+        """
     }
 
     static let signal = "events"

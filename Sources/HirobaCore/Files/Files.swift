@@ -239,13 +239,10 @@ extension Files {
 
     private func find(_ id: StoredID, side: Int?, by caller: Caller) async throws(HirobaError) -> Found {
         try await desk.read(caller) { db, visitor in
-            let found = try db.first(
-                """
-                SELECT f.type, f.size, f.blob, f.width, f.height, f.hash, th.type, th.size, th.blob
-                FROM files f LEFT JOIN thumbnails th ON th.file_id = f.id AND th.side = \(side ?? 0)
-                WHERE f.id = \(id) AND \(visitor.access.condition(on: "f.acl_read"))
-                """
-            ) { row in
+            let access = visitor.access
+            let sql = Self.withThumbnail.filled(
+                with: [.integer(Int64(side ?? 0)), id.sqlValue] + access.values, form: access.principals.count)
+            let found = try db.first(sql) { row in
                 let sides = [try row.optionalInteger(3), try row.optionalInteger(4)]
                 let thumbnail: Found.Bytes? =
                     if let blob = try row.optionalText(8) {
@@ -265,6 +262,14 @@ extension Files {
             }
             return found
         }
+    }
+
+    private static let withThumbnail = SQLTemplate { principals in
+        """
+        SELECT f.type, f.size, f.blob, f.width, f.height, f.hash, th.type, th.size, th.blob
+        FROM files f LEFT JOIN thumbnails th ON th.file_id = f.id AND th.side = \(.given(.integer))
+        WHERE f.id = \(.given(.text)) AND \(Access.condition(on: "f.acl_read", principals: principals))
+        """
     }
 
     private func makeThumbnail(of file: Found, _ id: StoredID, side: Int) async throws(HirobaError) {

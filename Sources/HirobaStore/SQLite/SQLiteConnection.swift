@@ -9,6 +9,8 @@ final class SQLiteConnection: Connection {
 
     private let handle: OpaquePointer
     private var statements: [String: Prepared] = [:]
+    /// By the numbers of their templates, which are few.
+    private var templates: [Prepared?] = []
     private var uses = 0
     private var isClosed = false
     /// When the statement that runs must stop. On the heap, because SQLite holds a pointer to it.
@@ -65,6 +67,7 @@ final class SQLiteConnection: Connection {
         guard !isClosed else { return }
         isClosed = true
         statements = [:]
+        templates = []
         sqlite3_close_v2(handle)
     }
 
@@ -96,7 +99,7 @@ final class SQLiteConnection: Connection {
     }
 
     func execute(_ statement: RenderedSQL, _ each: (borrowing Row) throws -> Bool) throws -> Int {
-        let prepared = try take(statement.text)
+        let prepared = try take(statement)
         let handle = prepared.handle
         defer {
             sqlite3_reset(handle)
@@ -124,6 +127,20 @@ final class SQLiteConnection: Connection {
     }
 
     // MARK: Statements
+
+    private func take(_ statement: RenderedSQL) throws(StoreError) -> Prepared {
+        guard let number = statement.template else { return try take(statement.text) }
+        if number < templates.count, let known = templates[number], !known.isRunning {
+            known.isRunning = true
+            return known
+        }
+        let fresh = Prepared(try prepare(statement.text))
+        fresh.isRunning = true
+        while templates.count <= number { templates.append(nil) }
+        // A statement that runs inside itself is used once and not kept.
+        if templates[number] == nil { templates[number] = fresh }
+        return fresh
+    }
 
     private func take(_ text: String) throws(StoreError) -> Prepared {
         uses += 1
