@@ -149,4 +149,22 @@ import Testing
         try await database.read { db in try db.first("SELECT current_database()::text") { row in try row.text(0) } ?? ""
         }
     }
+
+    @Test("can be opened for reading beside a program that writes, and takes no writes then")
+    func viewing() async throws {
+        try await withPostgresAddress { address in
+            let writer = try await Database.open(.postgres(url: address), migrations: [counters])
+            let viewer = try await Database.openForReading(.postgres(url: address))
+            try await writer.write { db in try db.run("INSERT INTO counters (name, value) VALUES ('a', 1)") }
+            let value = try await viewer.read { db in
+                try db.first("SELECT value FROM counters") { row in try row.integer(0) }
+            }
+            #expect(value == 1)
+            #expect(try await viewer.appliedMigrations() == [counters.name])
+            #expect(await code { try await viewer.write { db in try db.run("DELETE FROM counters") } } == .programming)
+            #expect(await code { try await viewer.claim { db in try db.run("DELETE FROM counters") } } == .programming)
+            await viewer.close()
+            await writer.close()
+        }
+    }
 }
