@@ -144,6 +144,12 @@ let package = Package(
             dependencies: ["HirobaGateways", "HirobaCore", "HirobaHTTP", "HirobaCrypto", "HirobaJSON"],
             path: "Bench/APNs",
             swiftSettings: common),
+        // The whole way of a push up to the gateway.
+        .executableTarget(
+            name: "outbox-bench",
+            dependencies: ["HirobaCore", "HirobaContract", "HirobaStore", "HirobaCrypto"],
+            path: "Bench/Outbox",
+            swiftSettings: common),
         .testTarget(
             name: "HirobaSimulatorTests",
             dependencies: [

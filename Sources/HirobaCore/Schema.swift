@@ -187,7 +187,7 @@ package enum Schema {
             followed \(.key) NOT NULL,
             created_at \(.integer) NOT NULL,
             PRIMARY KEY (follower, followed)
-        )
+        ) \(.inKeyOrder)
         """,
         "CREATE INDEX follows_by_followed ON follows (followed, follower)",
         """
@@ -196,7 +196,7 @@ package enum Schema {
             blocked \(.key) NOT NULL,
             created_at \(.integer) NOT NULL,
             PRIMARY KEY (blocker, blocked)
-        )
+        ) \(.inKeyOrder)
         """,
         // No row is as good as the defaults.
         """
@@ -206,7 +206,7 @@ package enum Schema {
             photo_comments \(.key) NOT NULL,
             others \(.flag) NOT NULL,
             updated_at \(.integer) NOT NULL
-        )
+        ) \(.inKeyOrder)
         """,
         // A device belongs to the person of the session it last registered by, for as long as that lives: whatever ends
         // the session detaches the device, without a further write. `registered_at` is when the app last handed its
@@ -232,7 +232,7 @@ package enum Schema {
             created_at \(.integer) NOT NULL,
             updated_at \(.integer) NOT NULL,
             version \(.integer) NOT NULL
-        )
+        ) \(.inKeyOrder)
         """,
         "CREATE UNIQUE INDEX devices_by_token ON devices (app, token) WHERE token IS NOT NULL",
         "CREATE INDEX devices_by_session ON devices (session_id, id) WHERE session_id IS NOT NULL",
@@ -250,7 +250,7 @@ package enum Schema {
             expires_at \(.integer) NOT NULL,
             cursor \(.key),
             state \(.key) NOT NULL
-        )
+        ) \(.inKeyOrder)
         """,
         "CREATE INDEX notifications_by_age ON notifications (created_at, id)",
         "CREATE INDEX notifications_by_subject ON notifications (subject)",
@@ -261,7 +261,7 @@ package enum Schema {
             user_id \(.key) NOT NULL,
             decision \(.key) NOT NULL,
             PRIMARY KEY (notification_id, user_id)
-        )
+        ) \(.inKeyOrder)
         """,
         // The id is the one that gateways are told: a UUID, the same in every attempt.
         """
@@ -273,6 +273,7 @@ package enum Schema {
             state \(.key) NOT NULL,
             reason \(.key),
             attempts \(.integer) NOT NULL,
+            doubts \(.integer) NOT NULL,
             is_resent \(.flag) NOT NULL,
             worker \(.key),
             created_at \(.integer) NOT NULL,
@@ -283,7 +284,7 @@ package enum Schema {
             unique_id \(.key),
             opened_at \(.integer),
             UNIQUE (notification_id, device_id)
-        )
+        ) \(.inKeyOrder)
         """,
         // What is over is in none of the two, so that they stay small.
         "CREATE INDEX deliveries_due ON deliveries (due_at, id) WHERE state = 'waiting'",
@@ -294,7 +295,7 @@ package enum Schema {
         CREATE TABLE push_workers (
             id \(.key) NOT NULL PRIMARY KEY,
             seen_at \(.integer) NOT NULL
-        )
+        ) \(.inKeyOrder)
         """,
     ]
 }

@@ -87,6 +87,16 @@ extension SQL {
             sqlite: "\(expression) IN (SELECT value FROM json_each(\(list)))",
             postgres: "\(expression) = ANY (ARRAY(SELECT jsonb_array_elements_text(CAST(\(list) AS JSONB))))")
     }
+
+    /// The same for numbers.
+    package static func isAny(_ expression: SQL, ofNumbers numbers: [Int64]) -> SQL {
+        let list = JSON.array(numbers.map(JSON.integer)).description
+        return byDialect(
+            sqlite: "\(expression) IN (SELECT value FROM json_each(\(list)))",
+            postgres: """
+                \(expression) = ANY (ARRAY(SELECT CAST(jsonb_array_elements_text(CAST(\(list) AS JSONB)) AS BIGINT)))
+                """)
+    }
 }
 
 // MARK: JSON

@@ -4,18 +4,24 @@ internal import HirobaStore
 
 /// Makes notifications of marked events and deliveries of notifications, inside one transaction and a piece at a time:
 /// where it left off is kept with the notification.
+///
+/// As long as there is room, deliveries are made claimed already: nobody else could have had them before.
 struct Expansion {
     let db: Transaction
-    let now: Int64
+    let round: OutboxRound
+    private var now: Int64 { round.now }
     /// Rows that may still be made in this transaction.
-    var budget: Int
-    /// What was read for the decisions, so that it need not be read again for messages sent at once.
-    var contents = PushContents()
+    private var budget: Int
+    /// How many deliveries may still be claimed.
+    private var room: Int
+    private(set) var claims: [OutboxRound.Claim] = []
+    private var contents = PushContents()
 
-    init(in db: Transaction, at now: Int64, budget: Int) {
+    init(_ round: OutboxRound, room: Int, in db: Transaction) {
+        self.round = round
         self.db = db
-        self.now = now
-        self.budget = budget
+        budget = round.budget
+        self.room = room
     }
 
     /// - Returns: whether there is more to do.
@@ -53,8 +59,10 @@ struct Expansion {
                         actor: try row.optionalText(4)), at: try row.integer(5))
             )
         }
-        for event in found {
-            try db.run("UPDATE events SET push = NULL WHERE seq = \(event.seq) AND push IS NOT NULL")
+        if !found.isEmpty {
+            try db.run(
+                "UPDATE events SET push = NULL WHERE push IS NOT NULL AND \(SQL.isAny("seq", ofNumbers: found.map(\.seq)))"
+            )
         }
         return found.map(\.event)
     }
@@ -157,7 +165,11 @@ struct Expansion {
         var cursor = begun.cursor
         // First the devices of somebody who had more of them than fitted.
         if let begunPerson = cursor, let device = begunPerson.device {
-            let rest = try deliver(begun, to: begunPerson.user, after: device)
+            let content = try content(begun, strategy)
+            guard let content, content.mayBeTold(to: begunPerson.user) else {
+                return End(cursor: Cursor(user: begunPerson.user, device: nil), isReached: false)
+            }
+            let rest = try deliver(begun, strategy, content, to: begunPerson.user, after: device)
             guard rest.isWhole else { return End(cursor: rest.cursor, isReached: false) }
             cursor = Cursor(user: begunPerson.user, device: nil)
         }
@@ -166,12 +178,16 @@ struct Expansion {
             let page = try candidates(begun, strategy, after: cursor?.user ?? "", most: most)
             for candidate in page {
                 guard budget > 0 else { return End(cursor: cursor, isReached: false) }
-                var decision = try decide(about: candidate, begun, strategy)
+                var decision = decide(about: candidate, begun, strategy)
                 var rest: Delivered?
                 if decision == .notified {
-                    let delivered = try deliver(begun, to: candidate.user, after: "")
-                    if delivered.isWhole, !delivered.hasAny { decision = .noDevice }
-                    rest = delivered
+                    if let content = try content(begun, strategy), content.mayBeTold(to: candidate.user) {
+                        let delivered = try deliver(begun, strategy, content, to: candidate.user, after: "")
+                        if delivered.isWhole, !delivered.hasAny { decision = .noDevice }
+                        rest = delivered
+                    } else {
+                        decision = .mayNotRead
+                    }
                 }
                 budget -= 1
                 try db.run(
@@ -208,9 +224,7 @@ struct Expansion {
     }
 
     /// In the order in which people would explain it.
-    private mutating func decide(
-        about candidate: Candidate, _ begun: Begun, _ strategy: Strategy
-    ) throws -> PushDecision {
+    private func decide(about candidate: Candidate, _ begun: Begun, _ strategy: Strategy) -> PushDecision {
         if candidate.user == begun.source.actor { return .isActor }
         if candidate.isBlocked { return .blocked }
         switch candidate.setting.map({ NotifiedBy(rawValue: $0) }) ?? strategy.setting.byDefault {
@@ -218,13 +232,11 @@ struct Expansion {
         case .following where !candidate.follows: return .notFollowing
         default: break
         }
-        if begun.expiresAt <= now { return .tooLate }
-        let content = try contents.content(strategy, begun.id, begun.source, to: candidate.user, in: db)
-        return switch content {
-        case .told: .notified
-        case .nothing: .mayNotRead
-        case .blocked: .blocked
-        }
+        return begun.expiresAt <= now ? .tooLate : .notified
+    }
+
+    private mutating func content(_ begun: Begun, _ strategy: Strategy) throws -> PushContent? {
+        try contents.content(strategy, begun.id, begun.source, in: db)
     }
 
     // MARK: - Devices
@@ -238,54 +250,99 @@ struct Expansion {
     }
 
     /// One delivery for each device that the person is signed in on.
-    private mutating func deliver(_ begun: Begun, to user: String, after device: String) throws -> Delivered {
+    private mutating func deliver(
+        _ begun: Begun, _ strategy: Strategy, _ content: PushContent, to user: String, after device: String
+    ) throws -> Delivered {
         let most = max(1, budget)
         let devices = try db.rows(
             """
-            SELECT d.id, d.token IS NOT NULL, d.died_at IS NOT NULL
-            FROM sessions s JOIN devices d ON d.session_id = s.id
+            SELECT d.id, \(PushTarget.columns) FROM sessions s JOIN devices d ON d.session_id = s.id
             WHERE s.user_id = \(user) AND s.expires_at > \(now) AND d.id > \(device) ORDER BY d.id LIMIT \(most)
             """
-        ) { row in (id: try row.text(0), hasToken: try row.bool(1), isDead: try row.bool(2)) }
+        ) { row in (id: try row.text(0), target: try PushTarget(row, from: 1)) }
         var hasAny = false
         for device in devices {
-            let obstacle: DeliveryObstacle? =
-                if !device.hasToken { .noToken } else if device.isDead { .deviceDead } else { nil }
-            if obstacle == nil { hasAny = true }
-            let state: PushDeliveryState = obstacle == nil ? .waiting : .skipped
-            try db.run(
-                """
-                INSERT INTO deliveries (id, notification_id, device_id, user_id, state, reason, attempts, is_resent,
-                    created_at, due_at, ended_at)
-                VALUES (\(UUIDText.random()), \(begun.id), \(device.id), \(user), \(state.rawValue),
-                    \(.bound(obstacle?.rawValue)), 0, FALSE, \(now), \(.bound(obstacle == nil ? now : nil)),
-                    \(.bound(obstacle == nil ? nil : now)))
-                ON CONFLICT (notification_id, device_id) DO NOTHING
-                """)
+            let delivery = UUIDText.random()
+            switch device.target.way {
+            case .none(let obstacle):
+                try insert(delivery, begun, device.id, user, .skipped, obstacle)
+            case .open(let address):
+                hasAny = true
+                guard room > 0 else {
+                    try insert(delivery, begun, device.id, user, .waiting)
+                    continue
+                }
+                room -= 1
+                try insert(delivery, begun, device.id, user, .sending)
+                claims.append(
+                    OutboxRound.Claim(
+                        attempt: PushAttempt(
+                            delivery: delivery, device: device.id, address: address, attempts: 1,
+                            doubts: 0, expiresAt: begun.expiresAt, lastVerdict: device.target.lastVerdict,
+                            lastVerdictAt: device.target.lastVerdictAt),
+                        message: content.message(
+                            strategy, id: delivery, in: device.target.language, expiresAt: begun.expiresAt,
+                            publicURL: round.publicURL)))
+            }
         }
         budget -= devices.count
         return Delivered(
             isWhole: devices.count < most, hasAny: hasAny,
             cursor: devices.last.map { Cursor(user: user, device: $0.id) })
     }
+
+    private func insert(
+        _ delivery: String, _ begun: Begun, _ device: String, _ user: String, _ state: PushDeliveryState,
+        _ obstacle: DeliveryObstacle? = nil
+    ) throws {
+        let isSending = state == .sending
+        try db.run(
+            """
+            INSERT INTO deliveries (id, notification_id, device_id, user_id, state, reason, attempts, doubts, is_resent,
+                worker,
+                created_at, due_at, sent_at, ended_at)
+            VALUES (\(delivery), \(begun.id), \(device), \(user), \(state.rawValue), \(.bound(obstacle?.rawValue)),
+                \(isSending ? 1 : 0), 0, FALSE, \(.bound(isSending ? round.worker : nil)), \(now),
+                \(.bound(state == .waiting ? now : nil)), \(.bound(isSending ? now : nil)),
+                \(.bound(state == .skipped ? now : nil)))
+            """)
+    }
 }
 
-/// What people can be told, read once for all devices of a person.
-struct PushContents {
-    private struct Key: Hashable {
-        let notification: String
-        let user: String
+/// A device as somebody who wants to push to it sees it.
+struct PushTarget: Sendable {
+    enum Way: Sendable {
+        case open(PushAddress)
+        case none(DeliveryObstacle)
     }
 
-    private var read: [Key: PushContent] = [:]
+    let way: Way
+    let language: Language
+    let lastVerdict: String?
+    let lastVerdictAt: Int64?
 
-    mutating func content(
-        _ strategy: Strategy, _ notification: String, _ source: PushSource, to user: String, in db: Transaction
-    ) throws -> PushContent {
-        let key = Key(notification: notification, user: user)
-        if let known = read[key] { return known }
-        let content = try PushContent(strategy, of: source, to: user, in: db)
-        read[key] = content
-        return content
+    /// What `init(_ row:from:)` reads, from `devices d`.
+    static let columns: SQL = """
+        d.token, d.app, d.environment, d.is_environment_proven, d.died_at IS NOT NULL, d.language, d.last_verdict, \
+        d.last_verdict_at
+        """
+
+    init(_ row: borrowing Row, from column: Int) throws {
+        language = Language(ofDevice: try row.optionalText(column + 5))
+        lastVerdict = try row.optionalText(column + 6)
+        lastVerdictAt = try row.optionalInteger(column + 7)
+        guard let token = try row.optionalText(column), let app = try row.optionalText(column + 1),
+            let environment = PushAddress.Environment(rawValue: try row.text(column + 2))
+        else {
+            way = .none(.noToken)
+            return
+        }
+        guard try !row.bool(column + 4) else {
+            way = .none(.deviceDead)
+            return
+        }
+        way = .open(
+            PushAddress(
+                token: token, app: app, environment: environment, isEnvironmentProven: try row.bool(column + 3)))
     }
 }

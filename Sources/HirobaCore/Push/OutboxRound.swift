@@ -40,12 +40,12 @@ struct OutboxRound: Sendable {
         var result = Result(nextHeld: nextHeld)
         try record(in: db, &result)
         if showsLife { try PushWorkers.show(worker, in: db, at: now) }
-        var expansion = Expansion(in: db, at: now, budget: budget)
-        if budget > 0 { result.hasMore = try expansion.run() }
-        if room > 0 {
-            let due = try due(in: db)
-            try claim(due, expansion.contents, in: db, &result)
-            if due.count == room { result.hasMore = true }
+        // What has waited comes before what is new.
+        if room > 0, try claim(in: db, &result) == room { result.hasMore = true }
+        if budget > 0 {
+            var expansion = Expansion(self, room: room - result.claims.count, in: db)
+            if try expansion.run() { result.hasMore = true }
+            result.claims += expansion.claims
         }
         result.nextDue = try db.first("SELECT min(due_at) FROM deliveries WHERE state = 'waiting'") { row in
             try row.optionalInteger(0)
@@ -86,7 +86,7 @@ struct OutboxRound: Sendable {
                 """
                 UPDATE deliveries SET state = 'waiting', reason = \(.bound(reaction.reason)), worker = NULL,
                     is_resent = (is_resent OR \(reaction.isResent)), due_at = \(at),
-                    attempts = attempts - \(counts ? 0 : 1)
+                    attempts = attempts - \(counts ? 0 : 1), doubts = doubts + \(reaction.isResent ? 1 : 0)
                 WHERE \(mine)
                 """) > 0
         }
@@ -122,7 +122,7 @@ struct OutboxRound: Sendable {
 
     /// The app got another token while the message was on its way to the old one.
     private func sendToNewToken(_ attempt: PushAttempt, in db: Transaction) throws {
-        guard attempt.attempts < PushReaction.Rules.mostUnknown else { return }
+        guard attempt.attempts < PushReaction.Rules.mostDoubts else { return }
         try db.run(
             """
             UPDATE deliveries SET state = 'waiting', due_at = \(now), ended_at = NULL WHERE id = \(attempt.delivery)
@@ -140,61 +140,51 @@ struct OutboxRound: Sendable {
         let device: String
         let user: String
         let attempts: Int
+        let doubts: Int
         let expiresAt: Int64
         /// Whoever is signed in on the device now.
         let signedIn: String?
-        let address: PushAddress?
-        let isDead: Bool
-        let language: Language
-        let lastVerdict: String?
-        let lastVerdictAt: Int64?
+        let isBlocked: Bool
+        /// Nil when the device is gone.
+        let target: PushTarget?
     }
 
-    private func due(in db: Transaction) throws -> [Due] {
-        try db.rows(
+    /// - Returns: how many were due, up to the room there is.
+    private func claim(in db: Transaction, _ result: inout Result) throws -> Int {
+        let due = try db.rows(
             """
-            SELECT d.id, d.notification_id, d.device_id, d.user_id, d.attempts, n.kind, n.subject, n.container,
-                n.actor, n.expires_at, s.user_id, v.token, v.app, v.environment, v.is_environment_proven,
-                v.died_at IS NOT NULL, v.language, v.last_verdict, v.last_verdict_at
+            SELECT e.id, e.notification_id, e.device_id, e.user_id, e.attempts, e.doubts, n.kind, n.subject, n.container,
+                n.actor, n.expires_at, s.user_id, \(Relation.isBlocked("e.user_id", "n.actor")), d.id,
+                \(PushTarget.columns)
             FROM (
-                SELECT id, notification_id, device_id, user_id, attempts, due_at FROM deliveries
+                SELECT id, notification_id, device_id, user_id, attempts, doubts FROM deliveries
                 WHERE state = 'waiting' AND due_at <= \(now) ORDER BY due_at, id LIMIT \(room) \(.skipLocked)
-            ) d JOIN notifications n ON n.id = d.notification_id LEFT JOIN devices v ON v.id = d.device_id
-            LEFT JOIN sessions s ON s.id = v.session_id AND s.expires_at > \(now)
+            ) e JOIN notifications n ON n.id = e.notification_id LEFT JOIN devices d ON d.id = e.device_id
+            LEFT JOIN sessions s ON s.id = d.session_id AND s.expires_at > \(now)
             """
         ) { row in
-            let environment = try row.optionalText(13).flatMap { PushAddress.Environment(rawValue: $0) }
-            var address: PushAddress?
-            if let token = try row.optionalText(11), let app = try row.optionalText(12), let environment {
-                address = PushAddress(
-                    token: token, app: app, environment: environment, isEnvironmentProven: try row.bool(14))
-            }
-            return Due(
+            Due(
                 id: try row.text(0), notification: try row.text(1),
                 source: PushSource(
-                    kind: try row.text(5), subject: try row.text(6), container: try row.optionalText(7),
-                    actor: try row.optionalText(8)),
+                    kind: try row.text(6), subject: try row.text(7), container: try row.optionalText(8),
+                    actor: try row.optionalText(9)),
                 device: try row.text(2), user: try row.text(3), attempts: Int(try row.integer(4)),
-                expiresAt: try row.integer(9), signedIn: try row.optionalText(10), address: address,
-                isDead: try row.bool(15), language: Language(ofDevice: try row.optionalText(16)),
-                lastVerdict: try row.optionalText(17), lastVerdictAt: try row.optionalInteger(18))
+                doubts: Int(try row.integer(5)), expiresAt: try row.integer(10),
+                signedIn: try row.optionalText(11), isBlocked: try row.bool(12),
+                target: try row.isNull(13) ? nil : PushTarget(row, from: 14))
         }
-    }
-
-    private func claim(
-        _ due: [Due], _ contents: PushContents, in db: Transaction, _ result: inout Result
-    ) throws {
-        var contents = contents
+        var contents = PushContents()
         for delivery in due {
             if let claim = try claim(delivery, &contents, in: db) { result.claims.append(claim) }
         }
-        guard !result.claims.isEmpty else { return }
+        guard !result.claims.isEmpty else { return due.count }
         try db.run(
             """
             UPDATE deliveries SET state = 'sending', worker = \(worker), attempts = attempts + 1, sent_at = \(now),
                 due_at = NULL
             WHERE \(SQL.isAny("id", ofIDs: result.claims.map(\.attempt.delivery)))
             """)
+        return due.count
     }
 
     /// Nil when it is no longer right to send it.
@@ -203,19 +193,21 @@ struct OutboxRound: Sendable {
             try end(due, .expired, due.attempts == 0 ? "waited" : nil, in: db)
             return nil
         }
-        guard due.signedIn == due.user else { return try drop(due, .signedOut, in: db) }
-        guard let address = due.address else { return try drop(due, .noToken, in: db) }
-        guard !due.isDead else { return try drop(due, .deviceDead, in: db) }
-        guard let strategy = Strategy.of(due.source.kind) else { return try drop(due, .subjectGone, in: db) }
-        switch try contents.content(strategy, due.notification, due.source, to: due.user, in: db) {
-        case .nothing: return try drop(due, .subjectGone, in: db)
-        case .blocked: return try drop(due, .blocked, in: db)
-        case .told(let told):
+        guard due.signedIn == due.user, let target = due.target else { return try drop(due, .signedOut, in: db) }
+        guard !due.isBlocked else { return try drop(due, .blocked, in: db) }
+        guard let strategy = Strategy.of(due.source.kind),
+            let content = try contents.content(strategy, due.notification, due.source, in: db),
+            content.mayBeTold(to: due.user)
+        else { return try drop(due, .subjectGone, in: db) }
+        switch target.way {
+        case .none(let obstacle): return try drop(due, obstacle, in: db)
+        case .open(let address):
             let attempt = PushAttempt(
                 delivery: due.id, device: due.device, address: address, attempts: due.attempts + 1,
-                expiresAt: due.expiresAt, lastVerdict: due.lastVerdict, lastVerdictAt: due.lastVerdictAt)
-            let message = told.message(
-                strategy, id: due.id, in: due.language, expiresAt: due.expiresAt, publicURL: publicURL)
+                doubts: due.doubts, expiresAt: due.expiresAt, lastVerdict: target.lastVerdict,
+                lastVerdictAt: target.lastVerdictAt)
+            let message = content.message(
+                strategy, id: due.id, in: target.language, expiresAt: due.expiresAt, publicURL: publicURL)
             return Claim(attempt: attempt, message: message)
         }
     }

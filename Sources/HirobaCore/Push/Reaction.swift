@@ -8,6 +8,8 @@ struct PushAttempt: Sendable {
     let address: PushAddress
     /// This attempt included.
     let attempts: Int
+    /// How many of those before ended in a way that nobody knows.
+    let doubts: Int
     let expiresAt: Int64
     /// What the device's row said of the last verdict.
     let lastVerdict: String?
@@ -52,8 +54,8 @@ struct PushReaction: Sendable, Equatable {
         static let heldFor: Int64 = 30_000
         static let betweenHeld: Int64 = 10
         static let longestDelay: Int64 = 3_600_000
-        static let unknownDelay: Int64 = 10_000
-        static let mostUnknown = 5
+        static let doubtDelay: Int64 = 10_000
+        static let mostDoubts = 5
     }
 
     init(to verdict: Verdict, of attempt: PushAttempt, _ rules: inout Rules) {
@@ -70,10 +72,10 @@ struct PushReaction: Sendable, Equatable {
         case .retry(let after, _, let reason):
             let delay = Self.delay(max(1000, after.milliseconds), attempt.attempts, rules)
             self = Self.again(in: delay, attempt, note, orElse: reason, rules)
-        case .unknown(let reason) where attempt.attempts >= Rules.mostUnknown:
+        case .unknown(let reason) where attempt.doubts + 1 >= Rules.mostDoubts:
             self.init(.over(.refused), .note, reason)
         case .unknown(let reason):
-            let delay = Self.delay(Rules.unknownDelay, attempt.attempts, rules)
+            let delay = Self.delay(Rules.doubtDelay, attempt.doubts + 1, rules)
             self = Self.again(in: delay, attempt, note, orElse: reason, rules, isResent: true)
         case .held(let reason):
             let at = max(rules.now + Rules.heldFor, rules.nextHeld)

@@ -72,48 +72,53 @@ struct PushSource: Sendable {
     let actor: String?
 }
 
-/// What one person can be told of something: read as they may read it, when it is sent and not before.
-enum PushContent: Sendable {
-    case told(Told)
-    /// It is gone, or locked for this person.
-    case nothing
-    /// One of the two has blocked the other.
-    case blocked
+/// What can be told of something, as it is now. Who may be told is asked for each person.
+struct PushContent: Sendable {
+    let name: String?
+    let title: String
+    let text: String
+    let picture: String?
+    let topic: String
+    let comment: String
+    /// All of them must let a person read.
+    private let lists: [AccessList]
 
-    struct Told: Sendable {
-        let name: String?
-        let title: String
-        let text: String
-        let picture: String?
-        let topic: String
-        let comment: String
-    }
-
-    init(_ strategy: Strategy, of source: PushSource, to user: String, in db: Transaction) throws {
-        let access = Access.person(User.ID(user))
+    /// Nil when it is gone.
+    init?(_ strategy: Strategy, of source: PushSource, in db: Transaction) throws {
         switch strategy.content {
         case .comment:
             let found = try db.first(
                 """
-                SELECT c.text, t.title, t.photo, u.name, t.id, \(Relation.isBlocked("\(user)", "c.owner"))
+                SELECT c.text, t.title, t.photo, u.name, t.id, c.acl_read, t.acl_read
                 FROM comments c JOIN topics t ON t.id = c.topic LEFT JOIN users u ON u.id = c.owner
-                WHERE c.id = \(source.subject) AND \(access.condition(on: "c.acl_read"))
-                    AND \(access.condition(on: "t.acl_read"))
+                WHERE c.id = \(source.subject)
                 """
             ) { row in
-                try row.bool(5)
-                    ? PushContent.blocked
-                    : .told(
-                        Told(
-                            name: try row.optionalText(3), title: try row.text(1), text: try row.text(0),
-                            picture: try row.optionalText(2), topic: try row.text(4), comment: source.subject))
+                PushContent(
+                    name: try row.optionalText(3), title: try row.text(1), text: try row.text(0),
+                    picture: try row.optionalText(2), topic: try row.text(4), comment: source.subject,
+                    lists: [AccessList(stored: try row.text(5)), AccessList(stored: try row.text(6))])
             }
-            self = found ?? .nothing
+            guard let found else { return nil }
+            self = found
         }
     }
-}
 
-extension PushContent.Told {
+    private init(
+        name: String?, title: String, text: String, picture: String?, topic: String, comment: String,
+        lists: [AccessList]
+    ) {
+        self.name = name
+        self.title = title
+        self.text = text
+        self.picture = picture
+        self.topic = topic
+        self.comment = comment
+        self.lists = lists
+    }
+
+    func mayBeTold(to user: String) -> Bool { lists.allSatisfy(Access.person(User.ID(user)).matches) }
+
     /// - Parameter id: the delivery's.
     func message(
         _ strategy: Strategy, id: String, in language: Language, expiresAt: Int64, publicURL: String
@@ -132,6 +137,20 @@ extension PushContent.Told {
         Sentence(
             en: "\(name ?? "Somebody") commented on “\(title)”",
             ja: "\(name.map { "\($0)さん" } ?? "名無しさん")が「\(title)」にコメントしました")
+    }
+}
+
+/// What can be told, read once for all who are told in one transaction.
+struct PushContents {
+    private var read: [String: PushContent?] = [:]
+
+    mutating func content(
+        _ strategy: Strategy, _ notification: String, _ source: PushSource, in db: Transaction
+    ) throws -> PushContent? {
+        if let known = read[notification] { return known }
+        let content = try PushContent(strategy, of: source, in: db)
+        read[notification] = .some(content)
+        return content
     }
 }
 
