@@ -180,7 +180,8 @@ def test_a_configuration_that_is_wrong_keeps_pushes_until_it_is_repaired(start, 
 
     running.eventually(held, what="the reason")
     assert "InvalidProviderToken" in in_a_terminal(server, "device", "why", device).stdout
-    assert "until this is set right: InvalidProviderToken" in server.log()
+    # The log writes a moment later.
+    running.eventually(lambda: "until this is set right: InvalidProviderToken" in server.log(), what="the log's line")
     assert server.stop() == 0
     file.write_text(json.dumps({"apns": [way(phones)]}))
     server.start()
