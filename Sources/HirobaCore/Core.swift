@@ -62,6 +62,7 @@ package final class Core: Sendable {
         try await accounts.pruneSessions()
         try await Repeatable.prune(accounts.desk)
         try await events.prune()
+        try await push.prune()
         try await community.pruneRemovedTopics()
         try await files.collectOrphansWhenDue()
     }

@@ -21,6 +21,8 @@ package struct Limits: Sendable {
     /// Deliveries handed to the gateway and not written down yet, in this process: as many as may arrive twice when it is
     /// killed. Twice what a connection to Apple takes at once keeps it busy.
     package var deliveriesInHand = 500
+    /// How long the stories of pushes are kept.
+    package var pushes = Duration.seconds(30 * 24 * 3600)
     /// How long a session lives without being used.
     package var sessionLifetime = Duration.seconds(90 * 24 * 3600)
     /// How often at most the use of a session is written down. Its expiry is late by no more than this.

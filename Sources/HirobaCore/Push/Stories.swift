@@ -75,6 +75,42 @@ extension Push {
     }
 }
 
+extension Push {
+    /// Removes the stories that are too old to be asked for.
+    func prune() async throws(HirobaError) {
+        let now = desk.clock.now()
+        let before = now - desk.limits.pushes.milliseconds
+        try await desk.inChunks { db, most in
+            var done = 0
+            while done < most, let old = try Self.oldest(before: before, in: db) {
+                done += try db.run(
+                    """
+                    DELETE FROM deliveries WHERE id IN (
+                        SELECT id FROM deliveries WHERE notification_id = \(old) LIMIT \(most - done))
+                    """)
+                guard done < most else { break }
+                done += try db.run(
+                    """
+                    DELETE FROM notification_people WHERE notification_id = \(old) AND user_id IN (
+                        SELECT user_id FROM notification_people WHERE notification_id = \(old) LIMIT \(most - done))
+                    """)
+                guard done < most else { break }
+                done += try db.run("DELETE FROM notifications WHERE id = \(old)")
+            }
+            return done
+        }
+        _ = try await desk.write { db in
+            try db.run("DELETE FROM push_workers WHERE seen_at < \(before)")
+        }
+    }
+
+    private static func oldest(before time: Int64, in db: Transaction) throws -> String? {
+        try db.first("SELECT id FROM notifications WHERE created_at < \(time) ORDER BY created_at, id LIMIT 1") { row in
+            try row.text(0)
+        }
+    }
+}
+
 /// A notification as its row says.
 struct StoredPush: Sendable {
     let id: String

@@ -47,18 +47,17 @@ struct PushForum: Sendable {
 
     /// Nil as long as there is none, or not all of it.
     func story(_ id: String) async throws -> PushStory? {
-        do {
-            let story = try await core.push.story(GetPush(push: PushSummary.ID(id)), by: Caller(credential: .local))
-            let isExpanded = try await forum.database.read { db in
-                try db.first("SELECT 1 FROM notifications WHERE id = \(story.push.id.rawValue) AND state = 'expanded'")
-                {
-                    _ in true
-                }
-            }
-            return isExpanded == true ? story : nil
-        } catch  where (error as? HirobaError)?.code == .notFound {
-            return nil
+        // Looked at before the story, which could be read in the middle otherwise.
+        let isExpanded = try await forum.database.read { db in
+            try db.first(
+                """
+                SELECT 1 FROM notifications WHERE state = 'expanded'
+                    AND (subject = \(id) OR id = \(id) OR id = (SELECT notification_id FROM deliveries WHERE id = \(id)))
+                """
+            ) { _ in true }
         }
+        guard isExpanded == true else { return nil }
+        return try await core.push.story(GetPush(push: PushSummary.ID(id)), by: Caller(credential: .local))
     }
 
     func device(_ id: Device.ID) async throws -> Device {
