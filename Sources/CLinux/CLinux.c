@@ -19,14 +19,14 @@ int clinux_accept(int listener, struct sockaddr *address, socklen_t *length) {
   return accept4(listener, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-int clinux_listen(const struct addrinfo *address, int backlog) {
-  int s = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+int clinux_listen(const struct sockaddr_storage *address, socklen_t length, int backlog) {
+  int s = socket(address->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (s < 0) return -errno;
   int on = 1, off = 0;
   setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   // The listener for :: takes IPv4 too, whatever the system's default.
-  if (address->ai_family == AF_INET6) setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  if (bind(s, address->ai_addr, address->ai_addrlen) < 0 || listen(s, backlog) < 0) {
+  if (address->ss_family == AF_INET6) setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  if (bind(s, (const struct sockaddr *)address, length) < 0 || listen(s, backlog) < 0) {
     int error = errno;
     close(s);
     return -error;
@@ -96,12 +96,12 @@ int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 
-int clinux_connect(const struct addrinfo *address) {
-  int s = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+int clinux_connect(const struct sockaddr_storage *address, socklen_t length) {
+  int s = socket(address->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (s < 0) return -errno;
   int on = 1;
   setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (connect(s, address->ai_addr, address->ai_addrlen) < 0 && errno != EINPROGRESS) {
+  if (connect(s, (const struct sockaddr *)address, length) < 0 && errno != EINPROGRESS) {
     int error = errno;
     close(s);
     return -error;

@@ -31,22 +31,18 @@ extension SocketAddress {
     /// Binds and listens at every address `host` has.
     /// - Returns: the listening sockets, and the address of the first.
     static func listen(host: String, port: Int) throws -> (sockets: [CInt], address: SocketAddress) {
-        var hints = addrinfo()
-        hints.ai_family = AF_UNSPEC
-        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
-        hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
-        var list: UnsafeMutablePointer<addrinfo>?
-        let status = getaddrinfo(host, String(port), &hints, &list)
-        guard status == 0, let first = list else {
-            throw HTTPServerError("the address \(host) is not known: \(String(cString: gai_strerror(status)))")
+        let found: [ResolvedAddress]
+        do {
+            found = try ResolvedAddress.find(host: host, port: port, toListen: true)
+        } catch {
+            throw HTTPServerError("the address \(host) is not known: \(error.description)")
         }
-        defer { freeaddrinfo(first) }
         var sockets: [CInt] = []
         var bound: SocketAddress?
         var failure = EADDRNOTAVAIL
-        for item in sequence(first: first, next: { $0.pointee.ai_next }) {
-            if let bound, let address = item.pointee.ai_addr { setPort(bound.port, in: address) }
-            let socket = clinux_listen(item, 1024)
+        for var address in found {
+            if let bound { address.setPort(bound.port) }
+            let socket = clinux_listen(&address.storage, address.length, 1024)
             guard socket >= 0 else {
                 failure = -socket
                 continue
@@ -60,13 +56,6 @@ extension SocketAddress {
         return (sockets, bound)
     }
 
-    private static func setPort(_ port: Int, in address: UnsafeMutablePointer<sockaddr>) {
-        // The port lies at the same place in both families.
-        address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-            $0.pointee.sin_port = UInt16(port).bigEndian
-        }
-    }
-
     private static func local(_ socket: CInt) -> SocketAddress {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -74,5 +63,48 @@ extension SocketAddress {
             _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
         }
         return parse(storage).address
+    }
+}
+
+/// Where a host may be, in the form the system takes.
+struct ResolvedAddress: Sendable {
+    struct Failure: Error {
+        let description: String
+    }
+
+    var storage: sockaddr_storage
+    let length: socklen_t
+
+    /// Asks the system's resolver, and waits for it.
+    static func find(
+        host: String, port: Int, toListen: Bool = false
+    ) throws(Failure) -> [ResolvedAddress] {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_NUMERICSERV | (toListen ? AI_PASSIVE : 0)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let status = getaddrinfo(host, String(port), &hints, &list)
+        guard status == 0, let list else { throw Failure(description: String(cString: gai_strerror(status))) }
+        defer { freeaddrinfo(list) }
+        return sequence(first: list, next: { $0.pointee.ai_next }).compactMap { ResolvedAddress($0.pointee) }
+    }
+
+    private init?(_ item: addrinfo) {
+        guard let address = item.ai_addr, item.ai_addrlen <= MemoryLayout<sockaddr_storage>.size else { return nil }
+        storage = sockaddr_storage()
+        length = item.ai_addrlen
+        withUnsafeMutableBytes(of: &storage) {
+            $0.copyMemory(from: UnsafeRawBufferPointer(start: address, count: Int(item.ai_addrlen)))
+        }
+    }
+
+    mutating func setPort(_ port: Int) {
+        // The port lies at the same place in both families.
+        withUnsafeMutableBytes(of: &storage) {
+            $0.storeBytes(
+                of: UInt16(port).bigEndian, toByteOffset: MemoryLayout<sockaddr_in>.offset(of: \.sin_port) ?? 2,
+                as: UInt16.self)
+        }
     }
 }

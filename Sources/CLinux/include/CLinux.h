@@ -15,9 +15,9 @@
 /// accept4 with SOCK_NONBLOCK | SOCK_CLOEXEC.
 int clinux_accept(int listener, struct sockaddr *address, socklen_t *length);
 /// A non-blocking stream socket that is bound and listens, or a negative errno.
-int clinux_listen(const struct addrinfo *address, int backlog);
+int clinux_listen(const struct sockaddr_storage *address, socklen_t length, int backlog);
 /// A non-blocking stream socket that is being connected, or a negative errno. When it becomes writable, ask for its error.
-int clinux_connect(const struct addrinfo *address);
+int clinux_connect(const struct sockaddr_storage *address, socklen_t length);
 /// SO_ERROR: why connecting failed, or 0.
 int clinux_socket_error(int socket);
 /// open(2) with a mode, which is variadic in C.

@@ -23,7 +23,8 @@ final class HTTP2ClientConnection: LoopMember, @unchecked Sendable {
     private let client: HTTP2Client
 
     private var phase = Phase.resolving
-    private var addresses: ServerAddresses?
+    /// Those not tried yet, the last first.
+    private var addresses: [ResolvedAddress] = []
     private var transport: Transport?
     private var token: UInt64?
     private var lastError = "the server has no address"
@@ -47,16 +48,18 @@ final class HTTP2ClientConnection: LoopMember, @unchecked Sendable {
     func start() {
         let (host, port) = (server.host, server.port)
         startThread(name: "resolve") { [self] in
-            let addresses = ServerAddresses.find(host: host, port: port)
-            loop.execute { self.resolved(addresses) }
+            let found = Result { () throws(ResolvedAddress.Failure) in
+                try ResolvedAddress.find(host: host, port: port)
+            }
+            loop.execute { self.resolved(found) }
         }
     }
 
-    private func resolved(_ found: Result<ServerAddresses, ServerAddresses.Failure>) {
+    private func resolved(_ found: Result<[ResolvedAddress], ResolvedAddress.Failure>) {
         guard phase == .resolving else { return }
         switch found {
         case .success(let addresses):
-            self.addresses = addresses
+            self.addresses = addresses.reversed()
             connectToNext()
         case .failure(let failure):
             fail("the name \(server.host) is not known: \(failure.description)")
@@ -64,8 +67,8 @@ final class HTTP2ClientConnection: LoopMember, @unchecked Sendable {
     }
 
     private func connectToNext() {
-        while let address = addresses?.next() {
-            let descriptor = clinux_connect(address)
+        while var address = addresses.popLast() {
+            let descriptor = clinux_connect(&address.storage, address.length)
             guard descriptor >= 0 else {
                 lastError = String(cString: strerror(-descriptor))
                 continue
@@ -113,7 +116,7 @@ final class HTTP2ClientConnection: LoopMember, @unchecked Sendable {
             return connectToNext()
         }
         guard events & EPOLLOUT.rawValue != 0 else { return }
-        addresses = nil
+        addresses = []
         if transport.tls == nil {
             becomeOpen()
         } else {
@@ -268,42 +271,5 @@ final class HTTP2ClientConnection: LoopMember, @unchecked Sendable {
         closeSocket()
         client.lost(number, reason: reason)
         client.eventsEnd()
-    }
-}
-
-/// Where a server may be, as the system's resolver says.
-private final class ServerAddresses: @unchecked Sendable {
-    // Unchecked because the list is made on one thread and then handed over to another.
-    struct Failure: Error, Sendable {
-        let description: String
-    }
-
-    private let list: UnsafeMutablePointer<addrinfo>
-    private var following: UnsafeMutablePointer<addrinfo>?
-
-    private init(_ list: UnsafeMutablePointer<addrinfo>) {
-        self.list = list
-        following = list
-    }
-
-    deinit { freeaddrinfo(list) }
-
-    /// Waits for the resolver.
-    static func find(host: String, port: Int) -> Result<ServerAddresses, Failure> {
-        var hints = addrinfo()
-        hints.ai_family = AF_UNSPEC
-        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
-        hints.ai_flags = AI_NUMERICSERV
-        var list: UnsafeMutablePointer<addrinfo>?
-        let status = getaddrinfo(host, String(port), &hints, &list)
-        guard status == 0, let list else {
-            return .failure(Failure(description: String(cString: gai_strerror(status))))
-        }
-        return .success(ServerAddresses(list))
-    }
-
-    func next() -> UnsafeMutablePointer<addrinfo>? {
-        defer { following = following?.pointee.ai_next }
-        return following
     }
 }

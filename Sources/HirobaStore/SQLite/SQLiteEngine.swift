@@ -26,8 +26,8 @@ final class SQLiteEngine: Engine {
         let threads = ThreadCount(readers.count + 2) { lock.unlock() }
         self.threads = threads
         self.quickReaders = QuickReaders(quickReaders) { threads.leave() }
-        startWriter(Owned(writer), options)
-        for (number, reader) in readers.enumerated() { startReader(Owned(reader), number) }
+        startWriter(OwnedConnection(writer), options)
+        for (number, reader) in readers.enumerated() { startReader(OwnedConnection(reader), number) }
     }
 
     static func open(path: String, _ migrations: [Migration], _ options: Database.Options) async throws -> SQLiteEngine
@@ -143,14 +143,7 @@ final class SQLiteEngine: Engine {
 
     // MARK: Threads
 
-    /// Lets a connection go over to the thread that will own it.
-    private struct Owned: @unchecked Sendable {
-        // Unchecked because nobody else keeps the connection: it was opened, is handed over, and used there only.
-        let connection: SQLiteConnection
-        init(_ connection: SQLiteConnection) { self.connection = connection }
-    }
-
-    private func startWriter(_ owned: Owned, _ options: Database.Options) {
+    private func startWriter(_ owned: OwnedConnection, _ options: Database.Options) {
         let (writes, signals, quickReaders, threads) = (writes, signals, quickReaders, threads)
         startThread(name: "store-writer") {
             let writer = SQLiteWriter(owned.connection, signals, quickReaders, groupTime: options.groupTime)
@@ -169,7 +162,7 @@ final class SQLiteEngine: Engine {
         }
     }
 
-    private func startReader(_ owned: Owned, _ number: Int) {
+    private func startReader(_ owned: OwnedConnection, _ number: Int) {
         let (reads, threads) = (reads, threads)
         startThread(name: "store-reader-\(number)") {
             while let operation = reads.take(1).first { Self.read(operation, on: owned.connection) }
@@ -228,4 +221,11 @@ final class ThreadCount: Sendable {
         }
         if isDone { body() }
     }
+}
+
+/// Lets a connection go over to the thread that will own it.
+struct OwnedConnection: @unchecked Sendable {
+    // Unchecked because nobody else keeps the connection: it was opened, is handed over, and used there only.
+    let connection: SQLiteConnection
+    init(_ connection: SQLiteConnection) { self.connection = connection }
 }

@@ -11,7 +11,7 @@ final class SQLiteViewer: Engine {
 
     private init(_ reader: SQLiteConnection, _ options: Database.Options) {
         reads = OperationQueue(most: options.waiting)
-        start(Owned(reader))
+        start(OwnedConnection(reader))
     }
 
     static func open(path: String, _ options: Database.Options) async throws -> SQLiteViewer {
@@ -51,14 +51,7 @@ final class SQLiteViewer: Engine {
         if let whenDone { threads.whenDone(whenDone) }
     }
 
-    /// Lets the connection go over to the thread that will own it.
-    private struct Owned: @unchecked Sendable {
-        // Unchecked because nobody else keeps the connection: it was opened, is handed over, and used there only.
-        let connection: SQLiteConnection
-        init(_ connection: SQLiteConnection) { self.connection = connection }
-    }
-
-    private func start(_ owned: Owned) {
+    private func start(_ owned: OwnedConnection) {
         startThread(name: "store-viewer") { [reads, threads] in
             while let operation = reads.take(1).first { SQLiteEngine.read(operation, on: owned.connection) }
             owned.connection.close()
