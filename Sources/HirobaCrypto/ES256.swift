@@ -2,6 +2,9 @@ import COpenSSL
 
 /// ECDSA on P-256 with SHA-256, as JSON Web Tokens use it (RFC 7518 section 3.4): a signature is R and S, 32 bytes each.
 package enum ES256 {
+    // Traps below mean that there is no memory or that this OpenSSL lacks P-256. No input leads to them: keys from files
+    // and signatures from strangers are checked first, and throw.
+
     /// Not a PEM text with a P-256 key of the kind that was asked for, or one under a passphrase.
     package struct BadKey: Error, Hashable {}
 

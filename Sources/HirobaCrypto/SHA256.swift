@@ -3,6 +3,7 @@ import COpenSSL
 /// SHA-256: 32 bytes from any number of bytes, at once or in pieces.
 package struct SHA256: ~Copyable, @unchecked Sendable {
     // Unchecked because of the pointer; it has one owner, and so has this value.
+    // Traps mean that there is no memory or no SHA-256 in this OpenSSL; no input leads to them.
     private let context: OpaquePointer
 
     package static func hash(_ bytes: [UInt8]) -> [UInt8] {

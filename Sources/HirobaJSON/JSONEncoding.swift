@@ -306,6 +306,7 @@ private struct ArrayEncoding: UnkeyedEncodingContainer {
         return ValueEncoder(output: output, depth: output.depth)
     }
 
+    /// As `nest` of a keyed container.
     private mutating func nest() {
         do { try output.turn(to: place) } catch { preconditionFailure("\(error)") }
         count += 1

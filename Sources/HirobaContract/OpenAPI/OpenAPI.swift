@@ -42,6 +42,8 @@ public enum OpenAPI {
         ]
     }
 
+    // The traps from here on are mistakes in a call of ours. No input leads to them, and the tests describe every call.
+
     private static func operation(_ call: any CallDescription.Type, _ recorder: inout SchemaRecorder) -> JSON {
         let route = call.route
         let fields = fields(of: call, &recorder)

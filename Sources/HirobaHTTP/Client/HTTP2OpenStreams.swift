@@ -72,6 +72,7 @@ struct Deque<Element> {
     /// - Parameter index: from the first on, less than `count`.
     subscript(_ index: Int) -> Element {
         get {
+            // Like that of an array: outside of it is a mistake of ours. Only what was taken out is empty.
             guard let element = elements[start + index] else { preconditionFailure("a queue with a hole") }
             return element
         }
