@@ -83,6 +83,7 @@ class Writer(threading.Thread):
         answer = connection.getresponse()
         body = answer.read()
         if answer.status in (429, 503):
+            # What every client does that is asked for patience.
             time.sleep(0.05)
             return
         # A deletion that was done but not answered finds nothing the second time.
@@ -152,6 +153,7 @@ def test_no_answered_write_is_lost(kind):
                 writer.may_run.set()
             before = sum(writer.count for writer in writers)
             running.eventually(lambda: sum(writer.count for writer in writers) > before + 20, what="load")
+            # Chance, and no wait: the kill is to come at any moment.
             time.sleep(chance.uniform(0, 0.4))
             server.kill()
             # Every other time the database goes down with it, as when the machine does.

@@ -99,6 +99,7 @@ def test_every_push_arrives_whatever_is_killed(kind, tmp_path):
             goal = accepted(phones) + chance.randint(1, DEVICES * COMMENTS // (KILLS + 1))
             # Another worker's deliveries are taken over when it has been silent for 20 s.
             running.eventually(lambda: accepted(phones) >= goal or not waiting(server), 60, "progress")
+            # Chance, and no wait: the kill is to come at any moment.
             time.sleep(chance.uniform(0, 0.05))
             server.kill()
             if kill % 10 == 9:

@@ -2,7 +2,6 @@
 
 import io
 import os
-import time
 
 import pytest
 from PIL import Image
@@ -196,7 +195,7 @@ def test_an_upload_that_breaks_off_leaves_nothing(start):
         connection.sendall(
             f"POST /v1/files HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {token}\r\nContent-Length: 1000000\r\n\r\n".encode()
             + pictures.jpeg()[:500] + b"\0" * 100_000)
-        time.sleep(0.2)
+        eventually(lambda: list((server.data / "blobs" / "incoming").iterdir()), what="the beginning of the upload")
     eventually(
         lambda: sorted(path for path in (server.data / "blobs").rglob("*") if path.is_file()) == before,
         what="the end of the broken upload")

@@ -70,7 +70,6 @@ import Testing
                     try db.run("INSERT INTO counters VALUES (\("\(number)"), \(1))")
                     db.signal("changes")
                 }
-                try await Task.sleep(for: .milliseconds(20))
             }
             try await eventually {
                 try await here.write { db in db.signal("changes") }
