@@ -53,6 +53,14 @@ struct OpenAPITests {
         }
     }
 
+    @Test("states the limits of a name in a path as it does those of a field")
+    func limitsInPaths() {
+        let put = operations.first { $0.path.hasSuffix("/devices/{device}") && $0.method == "put" }
+        let schema = put?.operation["parameters"]?.array?.first?["schema"]
+        #expect(schema?["minLength"] == 8)
+        #expect(schema?["maxLength"] == 64)
+    }
+
     @Test("gives every operation what the specification asks for")
     func shape() {
         for (path, method, operation) in operations {

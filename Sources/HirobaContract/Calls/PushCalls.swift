@@ -15,7 +15,8 @@ public struct PutDevice: Call, Hashable {
     public static let errors: [ErrorCode] = [.forbidden]
     /// Limits of its fields.
     public static let limits: [String: FieldLimit] = [
-        "token": .characters(2...400), "app": .characters(1...255), "language": .characters(1...35),
+        "device": .characters(8...64), "token": .characters(2...400), "app": .characters(1...255),
+        "language": .characters(1...35),
         "timeZone": .characters(1...64), "appVersion": .characters(1...50),
     ]
 
