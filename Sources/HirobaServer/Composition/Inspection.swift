@@ -27,7 +27,8 @@ struct Inspection {
         let configuration = invocation.configuration
         if configuration.database == nil, access(configuration.databaseFile, F_OK) != 0 {
             throw Failure(
-                "There is no database \(configuration.databaseFile): say with --data or --database where it is.")
+                "There is no database \(configuration.databaseFile): say with --data or --database where it is. "
+                    + "The demo's is found with --data hiroba-demo.")
         }
         let database: Database
         do {

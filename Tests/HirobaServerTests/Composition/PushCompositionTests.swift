@@ -212,6 +212,7 @@ struct PushCompositionTests {
             let absent = await run("push", "list", "--data", temporary)
             #expect(absent.code == .failure)
             #expect(absent.complaints.hasPrefix("hiroba: There is no database \(temporary)/hiroba.sqlite: "))
+            #expect(absent.complaints.contains("--data hiroba-demo"))
             #expect(access(temporary + "/hiroba.sqlite", F_OK) != 0)
             try Self.write(String(repeating: "no database ", count: 1000), to: temporary + "/hiroba.sqlite")
             let noise = await run("push", "list", "--data", temporary)
