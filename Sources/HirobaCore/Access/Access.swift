@@ -33,12 +33,16 @@ package struct Access: Sendable, Equatable {
 
     /// `matches` for the list in a column.
     package func condition(on column: SQL) -> SQL {
-        .any(entries.map { SQL.contains(column, $0) })
+        Self.condition(on: column, entries.map { "\($0)" })
     }
 
     /// The same in a template, for so many principals. The places are given `values`.
     static func condition(on column: SQL, principals: Int) -> SQL {
-        .any((0..<principals).map { _ in SQL.contains(column, .given(.text)) })
+        condition(on: column, (0..<principals).map { _ in .given(.text) })
+    }
+
+    private static func condition(on column: SQL, _ entries: [SQL]) -> SQL {
+        .any(entries.map { SQL.contains(column, $0) })
     }
 
     /// What `condition(on:principals:)` is given for each place in turn.

@@ -63,25 +63,19 @@ struct PageRequest: Sendable {
 
     /// Continues a WHERE: the rows of the page and one more, newest first, by an index over (created_at, id).
     func rows(of table: SQL) -> SQL {
-        let start: SQL =
-            if let after {
-                " AND (\(table).created_at, \(table).id) < (\(after.createdAt), \(after.id))"
-            } else {
-                ""
-            }
-        return "\(start) ORDER BY \(table).created_at DESC, \(table).id DESC LIMIT \(limit + 1)"
+        Self.rows(of: table, after: after.map { "\($0.createdAt), \($0.id)" }, limit: "\(limit + 1)")
     }
 
     /// Continues the WHERE of a template: what `rows(of:)` says, in the form that `form` chose. The places are given
     /// `values`.
     static func rows(of table: SQL, _ form: Int) -> SQL {
-        let start: SQL =
-            if form.isMultiple(of: 2) {
-                ""
-            } else {
-                " AND (\(table).created_at, \(table).id) < (\(.given(.integer)), \(.given(.text)))"
-            }
-        return "\(start) ORDER BY \(table).created_at DESC, \(table).id DESC LIMIT \(.given(.integer))"
+        let after: SQL? = form.isMultiple(of: 2) ? nil : "\(.given(.integer)), \(.given(.text))"
+        return rows(of: table, after: after, limit: .given(.integer))
+    }
+
+    private static func rows(of table: SQL, after: SQL?, limit: SQL) -> SQL {
+        let start: SQL = after.map { " AND (\(table).created_at, \(table).id) < (\($0))" } ?? ""
+        return "\(start) ORDER BY \(table).created_at DESC, \(table).id DESC LIMIT \(limit)"
     }
 
     var values: [SQLValue] {

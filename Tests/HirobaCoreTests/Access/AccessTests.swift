@@ -1,8 +1,9 @@
 import HirobaContract
-import HirobaCore
 import HirobaStore
 import TestSupport
 import Testing
+
+@testable import HirobaCore
 
 @Suite struct AccessTests {
     @Test("the SQL condition and the answer in memory agree for any lists and principals")
@@ -26,6 +27,13 @@ import Testing
             return (access, AccessList(some(4)))
         }
         #expect(cases.contains { $0.0.matches($0.1) } && cases.contains { !$0.0.matches($0.1) })
+        // Statements that run all the time say the condition by a template.
+        let template = SQLTemplate { principals in
+            """
+            SELECT 1 FROM (SELECT \(.given(.text)) AS acl) AS stored
+            WHERE \(Access.condition(on: "acl", principals: principals))
+            """
+        }
         try await withDatabases { database in
             for (access, list) in cases {
                 let allowed = try await database.read { db in
@@ -33,7 +41,14 @@ import Testing
                         "SELECT 1 FROM (SELECT \(list) AS acl) AS stored WHERE \(access.condition(on: "acl"))"
                     ) { _ in true } == true
                 }
+                let allowedByTemplate = try await database.read { db in
+                    try db.first(
+                        template.filled(
+                            with: [list.sqlValue] + access.values, form: access.principals.count)
+                    ) { _ in true } == true
+                }
                 #expect(allowed == access.matches(list), "\(access.principals) on '\(list.text)'")
+                #expect(allowedByTemplate == allowed, "\(access.principals) on '\(list.text)'")
             }
         }
     }
